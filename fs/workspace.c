@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files into the workspace and out of it. See workspace.h.
+ *
+ * The walk keeps a stack of open directories, so its depth is bounded by a number and not by the machine's stack; every name is opened relative to its parent's
+ * descriptor with O_NOFOLLOW, and what it is was decided by fstat(2) of that descriptor. Names are bytes: they are never parsed, only passed on.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fs/workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEEPEST 128
+
+static int copy_bytes(int from, int to, uint64_t most)
+{
+	char block[65536];
+
+	for (uint64_t done = 0;;) {
+		ssize_t got = read(from, block, sizeof block), at = 0;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return (int)got;
+		done += (uint64_t)got;
+		if (done > most) {
+			errno = EFBIG;
+			return -1;
+		}
+		while (at < got) {
+			ssize_t wrote = write(to, block + at, (size_t)(got - at));
+
+			if (wrote < 0 && errno == EINTR)
+				continue;
+			if (wrote <= 0)
+				return -1;
+			at += wrote;
+		}
+	}
+}
+
+int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, struct error *err)
+{
+	int status = 0, fd = openat(workspace, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+
+	if (fd < 0)
+		return error_set(err, FAILURE_BAD_INPUT, errno, "making %s in the workspace", name);
+	if (lseek(source, 0, SEEK_SET) < 0 || copy_bytes(source, fd, UINT64_MAX) < 0)
+		status = error_set(err, errno == ENOSPC ? FAILURE_BAD_INPUT : FAILURE_RESOURCES_EXHAUSTED, errno,
+				   "copying %s into the workspace%s", name, errno == ENOSPC ? ": it is full, see --workspace-size" : "");
+	close(fd);
+	return status;
+}
+
+/* One directory being walked: the workspace's side and the side that is written (-1 when emptying). */
+struct level {
+	DIR *from;
+	int to;
+	char name[256];
+};
+
+struct walk {
+	struct level stack[DEEPEST];
+	unsigned depth;
+	const struct workspace_caps *caps;
+	struct workspace_totals *totals;
+	struct error *err;
+};
+
+static int push(struct walk *w, int from, int to, const char *name)
+{
+	DIR *dir = w->depth < DEEPEST ? fdopendir(from) : NULL;
+
+	if (!dir) {
+		close(from);
+		if (to >= 0)
+			close(to);
+		return -1;
+	}
+	w->stack[w->depth].from = dir;
+	w->stack[w->depth].to = to;
+	snprintf(w->stack[w->depth].name, sizeof w->stack[w->depth].name, "%s", name);
+	w->depth++;
+	return 0;
+}
+
+static void pop(struct walk *w)
+{
+	struct level *top = &w->stack[--w->depth];
+
+	closedir(top->from);
+	if (top->to >= 0)
+		close(top->to);
+}
+
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* A new regular file in place of whatever has the name, but never through it. */
+static int export_file(struct walk *w, int from, const struct stat *st, int to, const char *name)
+{
+	int status = 0, fd;
+
+	if ((uint64_t)st->st_size > w->caps->bytes - w->totals->bytes)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "the workspace holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes, name);
+	if (unlinkat(to, name, 0) != 0 && errno != ENOENT)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "replacing %s in the export directory", name);
+	fd = openat(to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making %s in the export directory", name);
+	if (copy_bytes(from, fd, (uint64_t)st->st_size) < 0 || fchmod(fd, st->st_mode & 0777) != 0)
+		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing %s in the export directory", name);
+	close(fd);
+	w->totals->bytes += (uint64_t)st->st_size;
+	w->totals->files++;
+	return status;
+}
+
+static int export_directory(struct walk *w, int from, int to, const char *name)
+{
+	int fd;
+
+	if (w->depth >= w->caps->depth || w->depth >= DEEPEST) {
+		w->totals->skipped++;
+		close(from);
+		return 0;
+	}
+	if (mkdirat(to, name, 0755) != 0 && errno != EEXIST) {
+		close(from);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making the directory %s in the export directory", name);
+	}
+	fd = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		close(from);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "opening the directory %s in the export directory", name);
+	}
+	w->totals->directories++;
+	if (push(w, from, fd, name) < 0)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the directory %s of the workspace", name);
+	return 0;
+}
+
+static int export_entry(struct walk *w, const char *name)
+{
+	const struct level top = w->stack[w->depth - 1];
+	int status, fd = openat(dirfd(top.from), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
+		if (fd >= 0)
+			close(fd);
+		w->totals->skipped++;
+		return 0;
+	}
+	if (w->totals->files + w->totals->directories >= w->caps->files) {
+		close(fd);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "the workspace holds over %llu files", (unsigned long long)w->caps->files);
+	}
+	if (S_ISDIR(st.st_mode))
+		return export_directory(w, fd, top.to, name);
+	status = export_file(w, fd, &st, top.to, name);
+	close(fd);
+	return status;
+}
+
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, struct workspace_totals *totals, struct error *err)
+{
+	struct walk w = { .depth = 0, .caps = caps, .totals = totals, .err = err };
+	int from = openat(workspace, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), to, status = 0;
+
+	memset(totals, 0, sizeof *totals);
+	if (mkdir(destination, 0755) != 0 && errno != EEXIST) {
+		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "making the export directory %s", destination);
+		goto out;
+	}
+	to = open(destination, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (to < 0 || from < 0) {
+		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "opening the export directory %s", destination);
+		if (to >= 0)
+			close(to);
+		goto out;
+	}
+	status = push(&w, from, to, "");
+	from = -1;
+	while (w.depth > 0 && status == 0) {
+		struct dirent *entry = readdir(w.stack[w.depth - 1].from);
+
+		if (!entry)
+			pop(&w);
+		else if (!is_dot(entry->d_name))
+			status = export_entry(&w, entry->d_name);
+	}
+	while (w.depth > 0)
+		pop(&w);
+out:
+	if (from >= 0)
+		close(from);
+	return status;
+}
+
+/*
+ * Depth-first without a deep stack: a directory that is too deep to enter from here is renamed up to the top and emptied from there, so that a chain of
+ * any length goes.
+ */
+int workspace_empty(int directory)
+{
+	struct walk w = { .depth = 0 };
+	unsigned moved = 0;
+	int status = push(&w, directory, -1, "");
+
+	while (status == 0 && w.depth > 0) {
+		struct level *top = &w.stack[w.depth - 1];
+		struct dirent *entry = readdir(top->from);
+		int fd;
+
+		if (!entry) {
+			char name[sizeof top->name];
+
+			snprintf(name, sizeof name, "%s", top->name);
+			pop(&w);
+			if (w.depth > 0)
+				unlinkat(dirfd(w.stack[w.depth - 1].from), name, AT_REMOVEDIR);
+			continue;
+		}
+		if (is_dot(entry->d_name) || unlinkat(dirfd(top->from), entry->d_name, 0) == 0)
+			continue;
+		fd = openat(dirfd(top->from), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno == EACCES && fchmodat(dirfd(top->from), entry->d_name, 0700, 0) == 0)
+			fd = openat(dirfd(top->from), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0) {
+			status = -1;
+		} else if (w.depth == DEEPEST) {
+			char name[32];
+
+			close(fd);
+			snprintf(name, sizeof name, ".deep-%u", moved++);
+			status = renameat(dirfd(top->from), entry->d_name, dirfd(w.stack[0].from), name);
+			if (status == 0)
+				rewinddir(w.stack[0].from);
+		} else {
+			status = push(&w, fd, -1, entry->d_name);
+		}
+	}
+	while (w.depth > 0)
+		pop(&w);
+	return status;
+}

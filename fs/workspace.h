@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files into the workspace and out of it.
+ *
+ * Both directions work on descriptors: what goes in was opened by the caller, what comes out is walked without recursion and without following a link,
+ * after everything that could still change it has ended.
+ */
+#ifndef CORDON_FS_WORKSPACE_H
+#define CORDON_FS_WORKSPACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/error.h"
+
+/* Copies the open file source into the new file name (one component) of the directory workspace. 0, or -1 with BAD_INPUT or RESOURCES_EXHAUSTED. */
+int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, struct error *err);
+
+struct workspace_totals {
+	uint64_t files, directories, bytes;
+	uint64_t skipped;  /* links, devices, sockets, fifos, and what was too deep or could not be opened */
+};
+
+struct workspace_caps {
+	uint64_t files;    /* files and directories */
+	uint64_t bytes;    /* sum of st_size: a sparse file counts in full */
+	unsigned depth;
+};
+
+/*
+ * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. Existing
+ * files are replaced, never written through. Permission bits are kept without set-id ones. Returns 0, or -1 with EXPORT_FAILED; *totals says what was done.
+ */
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, struct workspace_totals *totals, struct error *err);
+
+/* Removes everything below the directory and closes it. Iterative, bounded by what is there. 0 or -1 with errno. */
+int workspace_empty(int directory);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command says at its end: records and failures, to the right stream, with the right exit status. */
+#ifndef CORDON_ISOLATE_COMMANDS_ANSWER_H
+#define CORDON_ISOLATE_COMMANDS_ANSWER_H
+
+#include <stdbool.h>
+
+#include "isolate/error.h"
+#include "isolate/json_write.h"
+#include "isolate/result.h"
+
+enum exit_status { EXIT_OK = 0, EXIT_CODE_FAILED = 1, EXIT_REFUSED = 2, EXIT_USAGE = 64, EXIT_FAILED = 125 };
+
+/* Says a usage error on standard error, with the way to the help. Returns EXIT_USAGE, or EXIT_FAILED when err is no usage error (as answer_failure). */
+int answer_usage(const char *command, const struct error *err, bool json);
+
+/* Says a failure of cordon: a sentence on standard error, and with json the object on standard output. Returns EXIT_FAILED. */
+int answer_failure(const char *command, const struct error *err, bool json);
+
+/* Writes text and a newline to standard output. Returns 0, or EXIT_FAILED when it could not be written whole. */
+int answer_line(const struct buffer *text);
+
+/* For a person, on standard error: why a result is no success, when its program could not say so itself. */
+void answer_outcome(const struct result *r);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The help texts, made from the tables.
+ */
+#ifndef CORDON_ISOLATE_COMMANDS_HELP_H
+#define CORDON_ISOLATE_COMMANDS_HELP_H
+
+#include "isolate/json_write.h"
+#include "isolate/options.h"
+
+/* Append the help of one command, of cordon as a whole, or the version, to out. No line is longer than 80 columns. */
+void help_of_command(struct buffer *out, enum command_set command);
+void help_overview(struct buffer *out);
+void help_version(struct buffer *out);
+
+/*
+ * `cordon help [COMMAND]`, with argv[0] = "help". Prints to standard output. Returns the exit status: 0, 64 for a command that does
+ * not exist (said on standard error), 125 when the text could not be written.
+ */
+int command_help(int argc, char **argv);
+
+/* Print to standard output, for `cordon COMMAND --help`, `cordon --help` and `cordon --version`. Return 0, or 125 as above. */
+int print_command_help(enum command_set command);
+int print_overview(void);
+int print_version(void);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints the manual page cordon(1) in man(7) form. Runs while cordon is built.
+ *
+ * What can be had from a table comes from it: options, commands, exit statuses, record fields, failure codes. Only the prose
+ * between is written here. Table text passes man_text, which keeps roff from reading it as requests or hyphens.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "isolate/commands/describe.h"
+#include "isolate/option_table.h"
+
+static const struct failure_text {
+	const char *name, *meaning, *remedy;
+} failures[] = {
+#define FAILURE(id, name, meaning, remedy) { name, meaning, remedy },
+#include "isolate/failures.def"
+#undef FAILURE
+};
+
+/* Prints length bytes as text: no request at the start of a line, no backslash read, every dash and quote the plain ASCII one. */
+static void man_bytes(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		switch (text[i]) {
+		case '\\':
+			fputs("\\e", stdout);
+			break;
+		case '-':
+			fputs("\\-", stdout);
+			break;
+		case '\'':
+			fputs("\\(aq", stdout);
+			break;
+		case '`':
+			fputs("\\(ga", stdout);
+			break;
+		case '"':
+			fputs("\\(dq", stdout);
+			break;
+		case '^':
+			fputs("\\(ha", stdout);
+			break;
+		case '~':
+			fputs("\\(ti", stdout);
+			break;
+		case '.':
+			fputs(i == 0 ? "\\&." : ".", stdout);
+			break;
+		default:
+			putchar(text[i]);
+		}
+	}
+}
+
+static void man_text(const char *text)
+{
+	man_bytes(text, strlen(text));
+}
+
+/* Prints the lines of text, `between` after each but the last. */
+static void man_lines(const char *text, const char *between)
+{
+	for (;;) {
+		size_t length = strcspn(text, "\n");
+
+		man_bytes(text, length);
+		putchar('\n');
+		if (text[length] == '\0')
+			return;
+		fputs(between, stdout);
+		text += length + 1;
+	}
+}
+
+static void print_head(void)
+{
+	printf(".TH CORDON 1 \"\" \"cordon %s\" \"User Commands\"\n", PACKAGE_VERSION);
+	puts(".SH NAME\ncordon \\- validate and run generated code in Linux namespaces\n.SH SYNOPSIS");
+	for (size_t i = 0; i < command_text_count; i++) {
+		const struct command_text *command = &command_texts[i];
+		const char *line = command->usage;
+
+		for (;;) {
+			size_t length = strcspn(line, "\n");
+
+			printf("%s.B cordon %s\n", i == 0 && line == command->usage ? "" : ".br\n", command->name);
+			man_bytes(line, length);
+			putchar('\n');
+			if (line[length] == '\0')
+				break;
+			line += length + 1;
+		}
+	}
+	puts(".br\n.B cordon help\n[COMMAND]\n.br\n.B cordon \\-\\-version");
+	puts(".SH DESCRIPTION\n"
+		".B cordon\n"
+		"validates and runs code that a model wrote, or any command, inside Linux namespaces that an ordinary user can make.\n"
+		"It needs no daemon, no setuid program and no container engine.\n"
+		"Every execution ends in exactly one result record, which says what the code did and what really held it.\n"
+		".PP\n"
+		"Namespaces share the host\\(aqs kernel. They are good against accidents, leaks and most injected code, and not against an attack on the kernel itself.");
+}
+
+static void print_commands(void)
+{
+	puts(".SH COMMANDS");
+	for (size_t i = 0; i < command_text_count; i++) {
+		printf(".TP\n.B %s\n", command_texts[i].name);
+		man_lines(command_texts[i].description, ".IP\n");
+	}
+}
+
+static void print_defaults(const struct option_row *row)
+{
+	const char *run = row->commands & FOR_RUN ? row->default_run : NULL;
+	const char *other = row->commands & ~(unsigned)(FOR_RUN | NOT_IN_PROFILE) ? row->default_other : NULL;
+	char names[64];
+
+	if (run && other && strcmp(run, other) != 0) {
+		printf("Default: ");
+		man_text(run);
+		printf(" for run, ");
+		man_text(other);
+		printf(" for %s.\n", option_commands(row->commands & ~(unsigned)FOR_RUN, names, sizeof names));
+	} else if (run || other) {
+		printf("Default: ");
+		man_text(run ? run : other);
+		puts(".");
+	}
+}
+
+static void print_options(void)
+{
+	puts(".SH OPTIONS\n"
+		"The first word that is no option ends the options, and so does\n.BR \\-\\- .\n"
+		"Long options may be shortened as long as they stay distinct.\n"
+		"A value that is out of range or not understood is a usage error; nothing runs then.");
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		char text[96];
+
+		fputs(".TP\n.BI \\-\\-", stdout);
+		man_text(row->name);
+		if (row->argument) {
+			fputs(" \" ", stdout);
+			man_text(row->argument);
+			putchar('"');
+		}
+		printf("\n%c", toupper((unsigned char)row->help[0]));
+		man_text(row->help + 1);
+		puts(".");
+		if (option_range(row, text, sizeof text)[0]) {
+			printf("%c", toupper((unsigned char)text[0]));
+			man_text(text + 1);
+			puts(".");
+		}
+		print_defaults(row);
+		printf("(%s)\n", option_commands(row->commands, text, sizeof text));
+	}
+}
+
+static void print_profiles(void)
+{
+	puts(".SH PROFILES\n"
+		"A profile is a JSON object (strict RFC 8259, at most 1 MiB) whose keys are the long names of options. "
+		"Numbers are numbers, flags are true or false, lists are arrays of strings,\n.B env\n"
+		"is an object of strings (or an array of K=V), and each item of\n.B ro\n"
+		"is a string as on the command line or an object with\n.B source\nand\n.BR target .\n"
+		"Unknown keys are refused. An option which the command at hand does not have is checked and left out, so that one profile can serve several "
+		"commands. These belong on the command line only:");
+	for (size_t i = 0, first = 1; i < option_row_count; i++) {
+		if (!(option_rows[i].commands & NOT_IN_PROFILE))
+			continue;
+		fputs(first ? "" : ",\n", stdout);
+		man_text(option_rows[i].name);
+		first = 0;
+	}
+	puts(".\n.PP\nExample:\n.PP\n.RS 4\n.nf\n"
+		"{ \\(dqtimeout\\(dq: 2.5, \\(dqmemory\\(dq: 256, \\(dqallow\\(dq: [\\(dqjson\\(dq, \\(dqre\\(dq],\n"
+		"  \\(dqenv\\(dq: { \\(dqTZ\\(dq: \\(dqUTC\\(dq } }\n.fi\n.RE");
+}
+
+static void print_record(void)
+{
+	puts(".SH RESULT RECORD\nOne JSON object on one line. A JSON Schema of it is installed as record.schema.json.");
+	for (size_t i = 0; i < field_text_count; i++) {
+		printf(".TP\n.BR ");
+		man_text(field_texts[i].name);
+		printf(" \" (%s)\"\n%c", field_texts[i].type, toupper((unsigned char)field_texts[i].meaning[0]));
+		man_text(field_texts[i].meaning + 1);
+		puts(".");
+	}
+}
+
+static void print_statuses(void)
+{
+	puts(".SH EXIT STATUS");
+	for (size_t i = 0; i < status_text_count; i++) {
+		char names[64];
+
+		if (i == 0 || strcmp(status_texts[i].status, status_texts[i - 1].status) != 0) {
+			fputs(".TP\n.B ", stdout);
+			man_text(status_texts[i].status);
+			putchar('\n');
+		} else {
+			puts(".br");
+		}
+		printf("%s: ", option_commands(status_texts[i].commands, names, sizeof names));
+		man_text(status_texts[i].meaning);
+		puts(".");
+	}
+}
+
+static void print_failures(void)
+{
+	puts(".SH FAILURE CODES\n"
+		"A failure of cordon itself (exit status 125) has one of these short names, the same on the command line, in records, in the library and in\n"
+		".BR \"cordon doctor\" .\nThe names are a promise and may be compared; the words beside them are for people.");
+	for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+		fputs(".TP\n.B ", stdout);
+		man_text(failures[i].name);
+		printf("\n%c", toupper((unsigned char)failures[i].meaning[0]));
+		man_text(failures[i].meaning + 1);
+		fputs(".\nWhat to do: ", stdout);
+		man_text(failures[i].remedy);
+		puts(".");
+	}
+}
+
+static void print_foot(void)
+{
+	puts(".SH ENVIRONMENT\n"
+		".TP\n.B PATH\nwhere the interpreter is looked up. Inside the sandbox it has a value of its own.\n"
+		".TP\n.B CORDON_LIBEXECDIR\nthe directory that holds cordon\\-init and the runner, when it is not the one that cordon was installed with.\n"
+		".PP\nNothing of the caller\\(aqs environment reaches the program but what\n.B \\-\\-env\nand\n.B \\-\\-inherit\\-env\nname.");
+	puts(".SH EXAMPLES");
+	for (size_t i = 0; i < command_text_count; i++) {
+		printf(".TP\n");
+		printf("%c", toupper((unsigned char)command_texts[i].summary[0]));
+		man_text(command_texts[i].summary + 1);
+		puts(":\n.nf");
+		man_lines(command_texts[i].example, "");
+		puts(".fi");
+	}
+	puts(".SH SEE ALSO\n.BR namespaces (7),\n.BR user_namespaces (7),\n.BR seccomp (2),\n.BR cgroups (7),\n.BR unshare (1)");
+}
+
+int main(void)
+{
+	print_head();
+	print_commands();
+	print_options();
+	print_profiles();
+	print_record();
+	print_statuses();
+	print_failures();
+	print_foot();
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}

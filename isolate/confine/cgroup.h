@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cgroup (version 2) for one execution, where the caller has been delegated a place to make one: cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
+ *
+ * Everything works on descriptors of the directory. Without a place nothing is made and nothing fails: PID 1 then watches the memory.
+ */
+#ifndef CORDON_ISOLATE_CONFINE_CGROUP_H
+#define CORDON_ISOLATE_CONFINE_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/error.h"
+
+struct cgroup {
+	int parent, directory; /* -1: there is none */
+	int janitor;           /* lifeline of the process that removes the cgroup when we cannot */
+	char name[64];
+};
+
+#define CGROUP_INIT { -1, -1, -1, "" }
+
+/*
+ * Makes a cgroup below the nearest ancestor of the caller's own that the caller may write to and that hands on the memory and pids controllers.
+ * $CORDON_CGROUP names another directory to make it in. memory_bytes (with no swap) and processes are its limits.
+ */
+void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t processes);
+
+/* Why no cgroup can be made here, for doctor: one sentence, or NULL when one can. Static string. */
+const char *cgroup_obstacle(void);
+
+/* Moves a process into it. Returns 0 or -1 with LIMIT_DENIED. */
+int cgroup_enter(struct cgroup *g, pid_t pid, struct error *err);
+
+/* Kills everything in it. */
+void cgroup_kill(struct cgroup *g);
+
+/* Raises the sums to the peaks that the kernel kept. Returns whether something was killed for memory. */
+bool cgroup_usage(struct cgroup *g, uint64_t *peak_memory_bytes, uint32_t *peak_processes);
+
+/* Removes it, waiting up to a second for its last process to be gone. */
+void cgroup_remove(struct cgroup *g);
+
+#endif

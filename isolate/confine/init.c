@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cordon-init: the first process of a sandbox.
+ *
+ * The supervisor starts it in fresh namespaces (tier namespace) or as a plain child (tier subprocess) with nothing but a socket on descriptor 3: no arguments, no
+ * environment, so its command line tells nothing. The first datagram brings a plan; then it builds the root, gives up every privilege, starts the
+ * program, and reaps until the end. It reports each step as a datagram, the failing one with its reason. When the supervisor's end of
+ * the socket goes, it ends everything.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/workspace.h"
+#include "isolate/confine/message.h"
+#include "isolate/confine/mounts.h"
+#include "isolate/confine/plan.h"
+#include "isolate/confine/privileges.h"
+#include "isolate/confine/program.h"
+#include "isolate/confine/reap.h"
+#include "isolate/confine/report.h"
+#include "isolate/confine/root.h"
+#include "net/loopback.h"
+
+#define CONTROL_FD 3
+
+struct setup {
+	const struct plan *plan;
+	int fds[MESSAGE_MAX_FDS];
+	size_t fd_count;
+	int workspace, terminal, usage_fd;
+	uint32_t layers;
+	struct error error;
+};
+
+/* Waits for the plan. Returns 1 when there is one, 0 when the supervisor is gone, -1 with an error. */
+static int receive_plan(struct setup *s)
+{
+	char byte;
+	ssize_t got = message_receive(CONTROL_FD, &byte, 1, s->fds, MESSAGE_MAX_FDS, &s->fd_count);
+
+	if (got == 0)
+		return 0;
+	if (got < 0 || s->fd_count < 1)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the plan of the sandbox");
+	s->plan = plan_open(s->fds[0], &s->error);
+	return s->plan ? 1 : -1;
+}
+
+static int copy_in(struct setup *s)
+{
+	for (uint32_t i = 0; i < s->plan->copies.count; i++) {
+		const struct plan_copy *copy = &plan_copies(s->plan)[i];
+
+		if (copy->fd_index >= s->fd_count)
+			return error_set(&s->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
+		if (workspace_copy_in(s->workspace, plan_string(s->plan, copy->name), s->fds[copy->fd_index], copy->mode, &s->error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int set_up_namespaces(struct setup *s)
+{
+	const struct confine_limits *limits = &s->plan->limits;
+
+	/* The first call that needs a capability: where a security module empties the namespace of them, the message is about that. */
+	if (sethostname("cordon", 6) != 0)
+		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "using a capability inside the new user namespace");
+	if (!(limits->flags & LIMIT_HOST_NETWORK) && loopback_up(&s->error) < 0)
+		return -1;
+	s->workspace = root_build(s->plan, s->fds, &s->layers, &s->error);
+	if (s->workspace < 0)
+		return -1;
+	/* The runner's fork server makes a namespace for each execution, and those are closed to further ones. */
+	if (limits->profile != PROFILE_NONE && privileges_forbid_nesting(&s->layers, &s->error) < 0)
+		return -1;
+	if (limits->flags & LIMIT_TERMINAL) {
+		s->terminal = program_terminal(s->plan->rows, s->plan->columns, &s->error);
+		if (s->terminal < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Tier subprocess: no namespaces, the host's files; the working directory is the workspace. */
+static int set_up_process(struct setup *s)
+{
+	const char *directory = plan_string(s->plan, s->plan->directory);
+
+	if (s->plan->inside_uid != getuid()) {
+		if (privileges_become(s->plan->inside_uid, s->plan->inside_gid, &s->error) < 0)
+			return -1;
+		s->layers |= LAYER_OTHER_USER;
+	}
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "becoming the reaper of the program's processes");
+	s->workspace = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->workspace < 0)
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening the working directory %s", directory);
+	if (s->plan->limits.flags & LIMIT_TERMINAL) {
+		s->terminal = program_terminal(s->plan->rows, s->plan->columns, &s->error);
+		return s->terminal < 0 ? -1 : 0;
+	}
+	return 0;
+}
+
+static int set_up(struct setup *s)
+{
+	umask(022);
+	if ((s->plan->limits.flags & LIMIT_ISOLATED ? set_up_namespaces(s) : set_up_process(s)) < 0 || copy_in(s) < 0)
+		return -1;
+	/* Opened while it can be: an undumpable process may read its own counters only through a descriptor it has. */
+	s->usage_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	if (privileges_drop(&s->layers, &s->error) < 0)
+		return -1;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "hiding the memory of PID 1");
+	return 0;
+}
+
+static int send_report(const struct report *r, const int *fds, size_t count)
+{
+	return message_send(CONTROL_FD, r, sizeof *r, fds, count);
+}
+
+static int report_error(struct setup *s)
+{
+	struct report r;
+
+	report_failure(&r, &s->error);
+	send_report(&r, NULL, 0);
+	return 1;
+}
+
+/* Tier subprocess: the workspace is a directory of the host's, made for this run. */
+static void remove_workspace(struct setup *s)
+{
+	if (workspace_empty(s->workspace) == 0)
+		rmdir(plan_string(s->plan, s->plan->directory));
+}
+
+static int run(struct setup *s)
+{
+	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal };
+	int32_t runner = s->plan->runner_fd_index;
+	int passed[2] = { s->workspace, s->terminal };
+	struct report r;
+	pid_t pid;
+
+	if (runner >= 0 && (size_t)runner < s->fd_count)
+		start.runner_fd = s->fds[runner];
+	report_init(&r, REPORT_READY);
+	r.layers = s->layers;
+	if (send_report(&r, passed, s->terminal >= 0 ? 2 : 1) != 0)
+		return 1; /* the supervisor is gone */
+	pid = program_start(&start);
+	if (pid < 0 && start.exec_errno == 0) {
+		s->error = start.error;
+		return report_error(s);
+	}
+	report_init(&r, pid < 0 ? REPORT_NOT_STARTED : REPORT_STARTED);
+	r.error = start.exec_errno;
+	r.layers = s->layers | start.layers;
+	send_report(&r, NULL, 0);
+	if (pid < 0)
+		return 1;
+	for (size_t i = 0; i < s->fd_count; i++)
+		close(s->fds[i]);
+	for (int standard = 0; standard <= 2; standard++)
+		close(standard); /* so that the streams end with the program */
+	if (s->terminal >= 0)
+		close(s->terminal);
+	reap_until_end(pid, CONTROL_FD, s->usage_fd, &s->plan->limits, &r);
+	r.layers = s->layers | start.layers;
+	if (send_report(&r, NULL, 0) != 0 && !(s->plan->limits.flags & LIMIT_ISOLATED))
+		remove_workspace(s); /* nobody else is left to do it */
+	return 0;
+}
+
+/*
+ * The other role: descriptor 0 is a pipe whose end is the end of a supervisor, descriptor 1 the directory of its cgroup. Kills what is left in the cgroup and removes it.
+ */
+static int be_janitor(const char *name)
+{
+	char byte;
+	int directory, kill_file;
+
+	while (read(STDIN_FILENO, &byte, 1) > 0 || errno == EINTR)
+		errno = 0;
+	directory = openat(STDOUT_FILENO, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
+		return 0; /* the supervisor has removed it */
+	kill_file = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	for (int attempt = 0; attempt < 200; attempt++) {
+		if (kill_file >= 0 && write(kill_file, "1", 1) != 1)
+			break;
+		if (unlinkat(STDOUT_FILENO, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			return 0;
+		poll(NULL, 0, 10);
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct setup s = { .workspace = -1, .terminal = -1, .usage_fd = -1, .error = ERROR_INIT };
+	int arrived;
+
+	reap_block_signals();
+	if (argc == 2)
+		return be_janitor(argv[1]);
+	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
+		fprintf(stderr, "cordon-init: this program is started by cordon and has no other use\n");
+		return 64;
+	}
+	arrived = receive_plan(&s);
+	if (arrived == 0)
+		return 0;
+	if (arrived < 0 || set_up(&s) < 0)
+		return report_error(&s);
+	return run(&s);
+}

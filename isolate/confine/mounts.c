@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mounts by descriptor. See mounts.h for the order of things and why it is safe. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int mounts_clone(int fd, bool device, const char *what, struct error *err)
+{
+	struct mount_attr attributes = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV),
+		.propagation = MS_PRIVATE,
+	};
+	int tree = open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return error_set(err, FAILURE_MOUNT_DENIED, errno, "cloning the mount of %s", what);
+	/* A device node on a read-only mount still takes writes: they go to the device. */
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) != 0) {
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "making %s read-only", what);
+		close(tree);
+		return -1;
+	}
+	return tree;
+}
+
+/* Passes "key=value,key" to fsconfig(2), one by one. */
+static int configure(int context, const char *options)
+{
+	char key[64];
+
+	while (*options) {
+		size_t length = strcspn(options, ",");
+		char *value;
+
+		if (length >= sizeof key) {
+			errno = EINVAL;
+			return -1;
+		}
+		memcpy(key, options, length);
+		key[length] = '\0';
+		value = strchr(key, '=');
+		if (value)
+			*value++ = '\0';
+		if (fsconfig(context, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value, 0) != 0)
+			return -1;
+		options += length + (options[length] == ',');
+	}
+	return fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+}
+
+int mounts_new(const char *type, const char *options, unsigned attributes, struct error *err)
+{
+	bool is_proc = strcmp(type, "proc") == 0;
+	int context = fsopen(type, FSOPEN_CLOEXEC), tree = -1;
+
+	if (context < 0)
+		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening a new file system of type %s", type);
+	if (configure(context, options) != 0)
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "making a %s (%s)", type, options);
+	else if ((tree = fsmount(context, FSMOUNT_CLOEXEC, attributes)) < 0)
+		/* The kernel's only reason to refuse a fresh proc here: the visible one is covered in part (mount_too_revealing). */
+		error_set(err, is_proc && errno == EPERM ? FAILURE_PROC_MASKED : FAILURE_MOUNT_DENIED, errno, "mounting a new %s", type);
+	close(context);
+	return tree;
+}
+
+int mounts_attach(int tree, int dir, const char *name, struct error *err)
+{
+	int status = 0, target = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (target < 0)
+		status = error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the mount point /%s", name);
+	else if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+		status = error_set(err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", name);
+	if (target >= 0)
+		close(target);
+	close(tree);
+	return status;
+}
+
+int mounts_open(int root, const char *path, int flags, mode_t mode)
+{
+	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .mode = mode, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long fd;
+
+	do
+		fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	return (int)fd;
+}
+
+/* Makes the directories above path. */
+int mounts_make_parents(int root, const char *path, struct error *err)
+{
+	char prefix[PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t length = (size_t)(slash - path);
+		int parent;
+		char *name;
+
+		if (length == 0)
+			continue;
+		if (length >= sizeof prefix)
+			return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the path %.64s... inside", path);
+		memcpy(prefix, path, length);
+		prefix[length] = '\0';
+		parent = mounts_open(root, prefix, O_PATH | O_DIRECTORY, 0);
+		if (parent >= 0) {
+			close(parent);
+			continue;
+		}
+		name = strrchr(prefix, '/');
+		if (name)
+			*name++ = '\0';
+		parent = mounts_open(root, name ? prefix : "/", O_PATH | O_DIRECTORY, 0);
+		if (parent < 0 || mkdirat(parent, name ? name : prefix, 0755) != 0) {
+			error_set(err, FAILURE_MOUNT_DENIED, errno, "making the directory above /%s inside", path);
+			if (parent >= 0)
+				close(parent);
+			return -1;
+		}
+		close(parent);
+	}
+	return 0;
+}
+
+/* The place for one bind: an existing object, or a new empty one of the right kind. */
+static int make_place(int root, const char *path, bool is_directory, struct error *err)
+{
+	int fd = mounts_open(root, path, O_PATH, 0), parent;
+	char above[PATH_MAX];
+	const char *name = strrchr(path, '/');
+
+	if (fd >= 0)
+		return fd;
+	if (mounts_make_parents(root, path, err) < 0)
+		return -1;
+	snprintf(above, sizeof above, "/%.*s", name ? (int)(name - path) : 0, path);
+	name = name ? name + 1 : path;
+	parent = mounts_open(root, above, O_PATH | O_DIRECTORY, 0);
+	if (parent >= 0 && is_directory && mkdirat(parent, name, 0755) == 0)
+		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	else if (parent >= 0 && !is_directory)
+		fd = openat(parent, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
+	if (fd < 0)
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "making the mount point /%s inside", path);
+	if (parent >= 0)
+		close(parent);
+	return fd;
+}
+
+int mounts_put(int tree, int root, const char *path, struct error *err)
+{
+	int place = -1, status = -1;
+	struct stat st;
+
+	path += strspn(path, "/");
+	if (fstat(tree, &st) != 0)
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "looking at the mount for /%s", path);
+	else if ((place = make_place(root, path, S_ISDIR(st.st_mode), err)) < 0)
+		status = -1;
+	else if (move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", path);
+	else
+		status = 0;
+	if (place >= 0)
+		close(place);
+	close(tree);
+	return status;
+}
+
+static int attach_new(int root, const char *name, const char *type, const char *options, unsigned attributes, struct error *err)
+{
+	int tree = mounts_new(type, options, attributes, err);
+
+	return tree < 0 ? -1 : mounts_attach(tree, root, name, err);
+}
+
+int mounts_private(int root, const struct confine_limits *limits, struct error *err)
+{
+	static const struct {
+		const char *name, *mode;
+		unsigned attributes;
+	} WRITABLE[] = {
+		{ "workspace", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV },
+		{ "tmp", "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV },
+		{ "dev/shm", "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC },
+	};
+	char options[128];
+
+	for (size_t i = 0; i < sizeof WRITABLE / sizeof *WRITABLE; i++) {
+		snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=%s", (unsigned long long)limits->workspace_bytes,
+			 (unsigned long long)limits->workspace_inodes, WRITABLE[i].mode);
+		if (attach_new(root, WRITABLE[i].name, "tmpfs", options, WRITABLE[i].attributes, err) < 0)
+			return -1;
+	}
+	if (attach_new(root, "dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
+		return -1;
+	return attach_new(root, "proc", "proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+}
+
+int mounts_make_private(struct error *err)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the mounts of the sandbox private");
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mounts by descriptor: open_tree(2), fsopen(2), fsmount(2), move_mount(2), mount_setattr(2), all in Linux since 5.12.
+ *
+ * A tree is cloned and locked down before it is attached, so it is never visible writable, and every target is a descriptor below the new root, so
+ * no path of the host's can redirect a mount.
+ */
+#ifndef CORDON_ISOLATE_CONFINE_MOUNTS_H
+#define CORDON_ISOLATE_CONFINE_MOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/confine/limits.h"
+#include "isolate/error.h"
+
+/*
+ * Clones the mount tree at an open path (O_PATH) with all its submounts, read-only, nosuid and (unless device) nodev throughout. Returns the
+ * descriptor of the detached tree, or -1 with MOUNT_DENIED. what is for the message.
+ */
+int mounts_clone(int fd, bool device, const char *what, struct error *err);
+
+/* A new detached file system: type as in fsopen(2), options as "key=value,key,...". Returns a descriptor, or -1 with MOUNT_DENIED or PROC_MASKED. */
+int mounts_new(const char *type, const char *options, unsigned attributes, struct error *err);
+
+/*
+ * Attaches a detached tree at name below the directory descriptor dir, never through a symbolic link. Closes tree in any case. 0 or -1.
+ */
+int mounts_attach(int tree, int dir, const char *name, struct error *err);
+
+/*
+ * Attaches a detached tree at an absolute path below the directory root, over what is there; missing directories, or for a tree that is a file the file,
+ * are made. Links on the way are followed within root only. Closes tree in any case. 0 or -1.
+ */
+int mounts_put(int tree, int root, const char *path, struct error *err);
+
+/*
+ * Mounts what every execution has for itself over the directories that the root provides: /workspace, /tmp and /dev/shm as sized tmpfs (mode 1777, /workspace 0700),
+ * /dev/pts as a new instance, and /proc of the current process namespace. root is a descriptor of the root directory. 0 or -1.
+ */
+int mounts_private(int root, const struct confine_limits *limits, struct error *err);
+
+/*
+ * openat2(2) of path within the directory root: links are followed, but never out of it. flags and mode as in open(2). Returns a descriptor or -1 with errno.
+ */
+int mounts_open(int root, const char *path, int flags, mode_t mode);
+
+/* Makes the directories above path, which is relative to root. 0 or -1. */
+int mounts_make_parents(int root, const char *path, struct error *err);
+
+/* Makes everything in this mount namespace private, so that nothing leaks either way. 0 or -1. */
+int mounts_make_private(struct error *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Identity and capabilities. See privileges.h.
+ *
+ * capget(2) and capset(2) are called directly: the sets are two pairs of words, and this code also runs between clone(2) and execve(2) in a process
+ * that shares its memory with the caller, where no library may allocate.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolate/confine/limits.h"
+
+#define CAP_WORDS 2
+
+int privileges_keep_over_exec(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[CAP_WORDS];
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -1;
+	for (int word = 0; word < CAP_WORDS; word++)
+		data[word].inheritable = data[word].permitted;
+	if (syscall(SYS_capset, &header, data) != 0)
+		return -1;
+	for (int cap = 0; cap < 32 * CAP_WORDS; cap++)
+		if ((data[cap / 32].permitted & (1u << (cap % 32))) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) != 0)
+			return -1;
+	return 0;
+}
+
+int privileges_become(uid_t uid, gid_t gid, struct error *err)
+{
+	/* The raw calls: glibc's wrappers would signal threads, of which there are none. */
+	if (syscall(SYS_setgroups, 0, NULL) != 0 && errno != EPERM)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "dropping supplementary groups");
+	if (syscall(SYS_setresgid, gid, gid, gid) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming group %u", (unsigned)gid);
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || syscall(SYS_setresuid, uid, uid, uid) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming user %u", (unsigned)uid);
+	/* The kernel makes a process undumpable when its user changes, and with that its own /proc files belong to another. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
+	return 0;
+}
+
+/* Returns 1 when the set is empty, 0 when this process may not change it, -1 on an error. */
+static int drop_bounding_set(struct error *err)
+{
+	for (int cap = 0; cap < 32 * CAP_WORDS; cap++) {
+		int held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (held < 0)
+			break; /* EINVAL: past the last one this kernel knows */
+		if (!held || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+			continue;
+		/* Without CAP_SETPCAP (tier subprocess, an ordinary user) no_new_privs alone has to do. */
+		if (errno == EPERM)
+			return 0;
+		return error_set(err, FAILURE_INTERNAL, errno, "dropping capability %d from the bounding set", cap);
+	}
+	return 1;
+}
+
+int privileges_drop(uint32_t *layers, struct error *err)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[CAP_WORDS];
+	int bounding = drop_bounding_set(err);
+
+	if (bounding < 0)
+		return -1;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "clearing the ambient capabilities");
+	memset(data, 0, sizeof data);
+	if (syscall(SYS_capset, &header, data) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "dropping all capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "setting no_new_privs");
+	if (syscall(SYS_capget, &header, data) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "reading the capabilities back");
+	for (int word = 0; word < CAP_WORDS; word++)
+		if (data[word].permitted | data[word].effective | data[word].inheritable)
+			return error_set(err, FAILURE_INTERNAL, 0, "capabilities are left after all were dropped");
+	*layers |= LAYER_NO_NEW_PRIVILEGES | (bounding ? LAYER_NO_CAPABILITIES : 0);
+	return 0;
+}
+
+/* One write to one file of /proc; kernel interfaces take it whole or not at all. */
+static int write_proc(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), saved;
+	ssize_t wrote;
+
+	if (fd < 0)
+		return -1;
+	wrote = write(fd, text, strlen(text));
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return wrote == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+int privileges_forbid_nesting(uint32_t *layers, struct error *err)
+{
+	if (write_proc("/proc/sys/user/max_user_namespaces", "0") != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "forbidding further user namespaces (/proc/sys/user/max_user_namespaces)");
+	*layers |= LAYER_NO_NESTED_NAMESPACES;
+	return 0;
+}
+
+int privileges_map_self(uid_t outside_uid, gid_t outside_gid, struct error *err)
+{
+	char line[48];
+
+	if (write_proc("/proc/self/setgroups", "deny") != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups");
+	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)outside_uid);
+	if (write_proc("/proc/self/uid_map", line) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping user %d", INSIDE_ID);
+	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)outside_gid);
+	if (write_proc("/proc/self/gid_map", line) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping group %d", INSIDE_ID);
+	return 0;
+}

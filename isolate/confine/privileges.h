@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Identity and capabilities: taking the one id that is mapped, and giving everything else up. user_namespaces(7), capabilities(7). */
+#ifndef CORDON_ISOLATE_CONFINE_PRIVILEGES_H
+#define CORDON_ISOLATE_CONFINE_PRIVILEGES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/error.h"
+
+#define INSIDE_ID 1000 /* the user and the group of every program in a sandbox with namespaces */
+
+/* Makes every permitted capability inheritable and ambient, so that it survives an execve(2) by a user that is not root. Async-signal-safe. 0 or -1 with errno. */
+int privileges_keep_over_exec(void);
+
+/*
+ * Becomes uid and gid in real, effective, saved and file-system id; drops supplementary groups where that is allowed (it is not after "deny" in
+ * /proc/self/setgroups, and then they were the caller's own). Capabilities are kept. Returns 0 or -1 with USERNS_DENIED.
+ */
+int privileges_become(uid_t uid, gid_t gid, struct error *err);
+
+/*
+ * Gives up every capability in every set (bounding, ambient, inheritable, permitted, effective) and sets no_new_privs. Reads them back: what
+ * could not be dropped is an error. *layers gains LAYER_NO_CAPABILITIES and LAYER_NO_NEW_PRIVILEGES.
+ */
+int privileges_drop(uint32_t *layers, struct error *err);
+
+/* No user namespace may be made below this one: user.max_user_namespaces = 0, through /proc. *layers gains LAYER_NO_NESTED_NAMESPACES. */
+int privileges_forbid_nesting(uint32_t *layers, struct error *err);
+
+/* Writes the single-id maps of the calling process, just placed in a new user namespace by an ordinary user: inside -> outside. */
+int privileges_map_self(uid_t outside_uid, gid_t outside_gid, struct error *err);
+
+#endif

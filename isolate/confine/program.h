@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the program of a plan as a confined child of PID 1. */
+#ifndef CORDON_ISOLATE_CONFINE_PROGRAM_H
+#define CORDON_ISOLATE_CONFINE_PROGRAM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/confine/plan.h"
+
+struct program_start {
+	const struct plan *plan;
+	int runner_fd;     /* becomes descriptor 3 of the program, or -1 */
+	int terminal;      /* the master side of its terminal, or -1: standard streams are 0, 1, 2 as they are */
+	/* results */
+	uint32_t layers;   /* LAYER_SECCOMP, LAYER_LANDLOCK_SCOPE: what the child applied */
+	int exec_errno;    /* why execve failed, 0 when it did not */
+	struct error error; /* what confinement failed, FAILURE_NONE when none did */
+};
+
+/*
+ * Starts the program: new session, its terminal if any, working directory, limits, descriptors, filter, execve(2). The caller is suspended until the program runs
+ * or failed to, so the results are complete on return. Returns its process id, or -1 (then exec_errno or error says why).
+ */
+pid_t program_start(struct program_start *s);
+
+/* Opens a new pseudo-terminal of this mount namespace's /dev/pts with a window size. Returns the master descriptor, or -1 with MOUNT_DENIED. */
+int program_terminal(unsigned rows, unsigned columns, struct error *err);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of PID 1. See reap.h. It allocates nothing and opens three descriptors. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/reap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "isolate/confine/watch.h"
+
+static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP };
+
+struct loop {
+	pid_t main;
+	bool main_ended, ending;
+	const struct confine_limits *limits;
+	struct report *ended;
+};
+
+void reap_block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL); /* fails for KILL, STOP and libc's own, which need it not */
+}
+
+void reap_unblock_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool whole_namespace(const struct loop *l)
+{
+	return l->limits->flags & LIMIT_ISOLATED;
+}
+
+static void end_all(struct loop *l)
+{
+	l->ending = true;
+	watch_kill_all(whole_namespace(l));
+}
+
+/* Reaps whoever has ended. Returns false when no child is left. */
+static bool reap(struct loop *l)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid == 0)
+			return true;
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			return false;
+		if (pid == l->main) {
+			l->main_ended = true;
+			l->ended->status = status & 0xffff;
+			if (!(l->limits->flags & LIMIT_WAIT_ALL))
+				end_all(l);
+		} else if (l->ending && !whole_namespace(l)) {
+			watch_kill_all(false); /* its orphans have become children of ours */
+		}
+	}
+}
+
+static void forward(struct loop *l, int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signal_fd, &info, sizeof info) == sizeof info)
+		for (size_t i = 0; i < sizeof FORWARDED / sizeof *FORWARDED; i++)
+			if ((int)info.ssi_signo == FORWARDED[i] && !l->main_ended)
+				kill(l->main, FORWARDED[i]);
+}
+
+static void watch(struct loop *l)
+{
+	struct report_usage *usage = &l->ended->usage;
+	uint64_t most = l->limits->memory_bytes;
+	struct watch_totals now;
+
+	if (watch_look(whole_namespace(l), &now) != 0)
+		return;
+	usage->watch_samples++;
+	if (now.resident_bytes > usage->peak_memory_bytes)
+		usage->peak_memory_bytes = now.resident_bytes;
+	if (now.processes > usage->peak_processes)
+		usage->peak_processes = now.processes;
+	if ((l->limits->flags & LIMIT_MEMORY_WATCH) && most > 0 && now.resident_bytes > most && watch_confirms(whole_namespace(l), most)) {
+		l->ended->out_of_memory = 1;
+		end_all(l);
+	}
+	if (!(l->limits->flags & LIMIT_PROCESSES) && now.processes > l->limits->processes)
+		end_all(l);
+}
+
+/* Bytes passed to write(2) by the caller and by everything it has reaped: proc_pid_io(5). */
+static uint64_t written(int usage_fd)
+{
+	char text[512], *line;
+	ssize_t length = usage_fd >= 0 ? pread(usage_fd, text, sizeof text - 1, 0) : -1;
+
+	text[length > 0 ? length : 0] = '\0';
+	line = strstr(text, "wchar:");
+	return line ? strtoull(line + 6, NULL, 10) : 0;
+}
+
+/* The sums that the kernel kept: everything that was reaped counts. */
+static void account(struct report_usage *usage, int usage_fd, uint64_t written_before)
+{
+	struct rusage children;
+
+	if (getrusage(RUSAGE_CHILDREN, &children) == 0) {
+		usage->user_us = (uint64_t)children.ru_utime.tv_sec * 1000000 + (uint64_t)children.ru_utime.tv_usec;
+		usage->system_us = (uint64_t)children.ru_stime.tv_sec * 1000000 + (uint64_t)children.ru_stime.tv_usec;
+		if ((uint64_t)children.ru_maxrss * 1024 > usage->peak_memory_bytes)
+			usage->peak_memory_bytes = (uint64_t)children.ru_maxrss * 1024;
+	}
+	if (usage->peak_processes == 0)
+		usage->peak_processes = 1;
+	usage->written_bytes = written(usage_fd) - written_before;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < sizeof FORWARDED / sizeof *FORWARDED; i++)
+		sigaddset(&set, FORWARDED[i]);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int open_timer(void)
+{
+	const struct itimerspec interval = { { 0, WATCH_INTERVAL_NS }, { 0, WATCH_INTERVAL_NS } };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0 && timerfd_settime(fd, 0, &interval, NULL) != 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended)
+{
+	struct loop l = { .main = main, .limits = limits, .ended = ended };
+	struct pollfd polled[3] = { { open_signals(), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
+	uint64_t written_before = written(usage_fd);
+	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
+
+	report_init(ended, REPORT_ENDED);
+	ended->status = SIGKILL;
+	if (status < 0)
+		end_all(&l);
+	while (reap(&l)) {
+		uint64_t ticks;
+		char byte;
+
+		if (poll(polled, 3, status < 0 ? 10 : -1) < 0 && errno != EINTR)
+			end_all(&l);
+		forward(&l, polled[0].fd);
+		/* Nothing is ever sent this way: the end of the stream is the whole message. */
+		if (!l.ending && (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && recv(lifeline, &byte, 1, MSG_DONTWAIT) <= 0)
+			end_all(&l);
+		if (l.ending)
+			polled[1].fd = -1;
+		if ((polled[2].revents & POLLIN) && read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
+			watch(&l);
+			if (l.ending)
+				watch_kill_all(whole_namespace(&l)); /* whoever was being forked when the others were hit */
+		}
+	}
+	account(&ended->usage, usage_fd, written_before);
+	for (int i = 0; i < 3; i += 2)
+		if (polled[i].fd >= 0)
+			close(polled[i].fd);
+	return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reports of PID 1. See report.h for why parsing is strict: a field out of range makes the whole datagram void. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/report.h"
+
+#include <string.h>
+
+#include "isolate/confine/limits.h"
+
+_Static_assert(sizeof(struct report) == 32 + 40 + 256, "a report has no padding");
+
+void report_init(struct report *r, enum report_kind kind)
+{
+	memset(r, 0, sizeof *r);
+	r->magic = REPORT_MAGIC;
+	r->kind = kind;
+}
+
+void report_failure(struct report *r, const struct error *err)
+{
+	size_t length = strnlen(err->context, sizeof r->context - 1);
+
+	report_init(r, REPORT_FAILED);
+	r->failure = err->code;
+	r->error = err->sys_errno;
+	memcpy(r->context, err->context, length);
+}
+
+bool report_parse(const void *bytes, size_t length, struct report *out)
+{
+	if (length != sizeof *out)
+		return false;
+	memcpy(out, bytes, sizeof *out);
+	if (out->magic != REPORT_MAGIC || out->kind < REPORT_READY || out->kind > REPORT_FAILED)
+		return false;
+	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->out_of_memory > 1 || out->reserved != 0)
+		return false;
+	if (out->error < 0 || out->error > 4095 || out->status < 0 || out->status > 0xffff)
+		return false;
+	if (memchr(out->context, '\0', sizeof out->context) == NULL)
+		return false;
+	return out->kind != REPORT_FAILED || out->failure != FAILURE_NONE;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The per-process limits of an execution: setrlimit(2). */
+#ifndef CORDON_ISOLATE_CONFINE_RLIMITS_H
+#define CORDON_ISOLATE_CONFINE_RLIMITS_H
+
+#include "isolate/confine/limits.h"
+#include "isolate/error.h"
+
+/*
+ * Applies CPU, file size, open files, processes, core and, if asked for, address space to the calling process. own_processes is how many of the
+ * sandbox's processes are cordon's (PID 1): they are allowed on top. Returns 0 or -1 with LIMIT_DENIED. Async-signal-safe when err is NULL.
+ */
+int rlimits_apply(const struct confine_limits *limits, unsigned own_processes, struct error *err);
+
+#endif

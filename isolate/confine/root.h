@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the root directory of a sandbox from a plan and makes it the only one. */
+#ifndef CORDON_ISOLATE_CONFINE_ROOT_H
+#define CORDON_ISOLATE_CONFINE_ROOT_H
+
+#include <stdint.h>
+
+#include "isolate/confine/plan.h"
+
+/*
+ * In fresh user, mount and process namespaces: takes the plan's ids, clones what it names, builds the root on a small tmpfs, pivots into it,
+ * lets go of the old one and makes the new one read-only (workspace, /tmp and /dev/shm stay writable). The order matters: sources are opened as the
+ * caller, who may read them, and only then the inside ids are taken. fds are those that came with the plan (for copies into the workspace).
+ * *layers gains LAYER_OWN_ROOT. Returns a descriptor of the workspace, or -1.
+ */
+int root_build(const struct plan *p, const int *fds, uint32_t *layers, struct error *err);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiles the system call filters at build time.
+ *
+ * libseccomp turns seccomp_table.def into one BPF program a profile, and this prints them as C arrays. A run then installs a constant: nothing is
+ * compiled, cached on disk or linked at run time. What the table does not allow is refused with EPERM, and so is a foreign ABI (x32, i386). Numbers
+ * that libseccomp does not know, being newer than it or never assigned, get ENOSYS, so that libraries fall back: a few instructions before its program
+ * see to that, since libseccomp itself has one default answer only. Nothing is ever killed.
+ *
+ * seccomp(2), seccomp_rule_add(3), seccomp_export_bpf(3).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <unistd.h>
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+
+enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4 };
+
+static const struct {
+	unsigned groups;
+	const char *names;
+} ALLOWED[] = {
+#define ALLOW(groups, names, why) { groups, names },
+#define MISSING(names, why)
+#include "isolate/confine/seccomp_table.def"
+#undef ALLOW
+#undef MISSING
+};
+
+static const char *const ABSENT[] = {
+#define ALLOW(groups, names, why)
+#define MISSING(names, why) names,
+#include "isolate/confine/seccomp_table.def"
+#undef ALLOW
+#undef MISSING
+};
+
+static const struct profile {
+	const char *identifier;
+	unsigned groups;
+	int internet;
+} PROFILES[] = {
+#define PROFILE(id, name, groups, internet, why) { #id, groups, internet },
+#include "isolate/confine/seccomp_profiles.def"
+#undef PROFILE
+};
+
+/* What has been decided for each call, so that the rest can be refused. */
+#define CALLS 1024
+#define X32_BIT 0x40000000u
+static unsigned char decided[CALLS];
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "seccomp_generate: %s: %s\n", what, strerror(error < 0 ? -error : error));
+	exit(1);
+}
+
+/* The number of a call on this architecture, or -1 where it does not exist. A name that no architecture has is a slip in the table. */
+static int number_of(const char *name)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	/* Newer than this libseccomp: the kernel's default answer, ENOSYS, is then right. */
+	return number >= 0 && number < CALLS ? number : -1;
+}
+
+static void for_each_name(const char *names, void (*act)(scmp_filter_ctx, int), scmp_filter_ctx ctx)
+{
+	char *copy = strdup(names), *save = NULL;
+
+	if (!copy)
+		die("memory", ENOMEM);
+	for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+		int number = number_of(name);
+
+		if (number >= 0 && !decided[number]) {
+			decided[number] = 1;
+			act(ctx, number);
+		}
+	}
+	free(copy);
+}
+
+static void act_allow(scmp_filter_ctx ctx, int number)
+{
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, number, 0);
+
+	if (rc < 0)
+		die("allow", rc);
+}
+
+static void act_absent(scmp_filter_ctx ctx, int number)
+{
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+
+	if (rc < 0)
+		die("absent", rc);
+}
+
+static void allow_if(scmp_filter_ctx ctx, int number, unsigned count, const struct scmp_arg_cmp *conditions)
+{
+	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, number, count, conditions);
+
+	if (rc < 0)
+		die("conditional allow", rc);
+}
+
+/*
+ * ioctl(2) but for TIOCSTI and TIOCLINUX. The kernel looks at the low 32 bits of the request only, so the comparison must too, and libseccomp has no
+ * masked "not equal": a request passes when one of its upper bits differs from the prefix that both share, or when its last digit is another.
+ */
+static void allow_ioctl(scmp_filter_ctx ctx)
+{
+	const uint32_t prefix = TIOCSTI & ~0xfu;
+
+	_Static_assert((TIOCSTI & ~0xf) == (TIOCLINUX & ~0xf), "the two requests share all but the last digit");
+	for (unsigned bit = 4; bit < 32; bit++) {
+		struct scmp_arg_cmp differs = SCMP_A1(SCMP_CMP_MASKED_EQ, UINT64_C(1) << bit, ~(uint64_t)prefix & (UINT64_C(1) << bit));
+
+		allow_if(ctx, SCMP_SYS(ioctl), 1, &differs);
+	}
+	for (uint32_t digit = 0; digit < 16; digit++) {
+		struct scmp_arg_cmp same = SCMP_A1(SCMP_CMP_MASKED_EQ, UINT64_C(0xffffffff), prefix | digit);
+
+		if ((prefix | digit) != TIOCSTI && (prefix | digit) != TIOCLINUX)
+			allow_if(ctx, SCMP_SYS(ioctl), 1, &same);
+	}
+}
+
+static void allow_sockets(scmp_filter_ctx ctx, const struct profile *p)
+{
+	static const int INTERNET[] = { AF_INET, AF_INET6 };
+	const struct scmp_arg_cmp pair = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
+	const struct scmp_arg_cmp route[] = { SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE) };
+
+	allow_if(ctx, SCMP_SYS(socketpair), 1, &pair);
+	if (!(p->groups & SOCKETS))
+		return;
+	allow_if(ctx, SCMP_SYS(socket), 1, &pair);
+	allow_if(ctx, SCMP_SYS(socket), 2, route);
+	for (size_t i = 0; p->internet && i < sizeof INTERNET / sizeof *INTERNET; i++) {
+		struct scmp_arg_cmp family = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)INTERNET[i]);
+
+		allow_if(ctx, SCMP_SYS(socket), 1, &family);
+	}
+}
+
+/* New processes without new namespaces; for a body, new threads only. */
+static void allow_clone(scmp_filter_ctx ctx, const struct profile *p)
+{
+	uint64_t mask = NEW_NAMESPACES, value = 0;
+
+	if (!(p->groups & COMMANDS)) {
+		mask |= CLONE_THREAD;
+		value = CLONE_THREAD;
+	}
+	/* s390 passes the stack first; the table is for architectures with the flags there. */
+	const struct scmp_arg_cmp flags = SCMP_A0(SCMP_CMP_MASKED_EQ, mask, value);
+
+	allow_if(ctx, SCMP_SYS(clone), 1, &flags);
+}
+
+static void allow_personality(scmp_filter_ctx ctx)
+{
+	static const uint64_t HARMLESS[] = { PER_LINUX, PER_LINUX32, ADDR_NO_RANDOMIZE, UNAME26, 0xffffffff };
+
+	for (size_t i = 0; i < sizeof HARMLESS / sizeof *HARMLESS; i++) {
+		struct scmp_arg_cmp same = SCMP_A0(SCMP_CMP_EQ, HARMLESS[i]);
+
+		allow_if(ctx, SCMP_SYS(personality), 1, &same);
+	}
+}
+
+static void mark(int number)
+{
+	if (number >= 0 && number < CALLS)
+		decided[number] = 1;
+}
+
+static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
+{
+	memset(decided, 0, sizeof decided);
+	allow_ioctl(ctx);
+	allow_sockets(ctx, p);
+	allow_clone(ctx, p);
+	allow_personality(ctx);
+	mark(SCMP_SYS(ioctl));
+	mark(SCMP_SYS(socket));
+	mark(SCMP_SYS(socketpair));
+	mark(SCMP_SYS(clone));
+	mark(SCMP_SYS(personality));
+	for (size_t i = 0; i < sizeof ABSENT / sizeof *ABSENT; i++)
+		for_each_name(ABSENT[i], act_absent, ctx);
+	for (size_t i = 0; i < sizeof ALLOWED / sizeof *ALLOWED; i++)
+		if (ALLOWED[i].groups & p->groups)
+			for_each_name(ALLOWED[i].names, act_allow, ctx);
+}
+
+static void print_instruction(struct sock_filter instruction)
+{
+	printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
+}
+
+static int is_known(uint32_t number)
+{
+	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
+	int known = name != NULL;
+
+	free(name);
+	return known;
+}
+
+/*
+ * Prints the instructions that answer ENOSYS for unknown numbers: above the highest known one, and in runs of eight and more below it (x86-64 has
+ * one). They begin by leaving foreign ABIs to libseccomp's own check. Returns how many were printed.
+ */
+static size_t print_unknown_numbers(void)
+{
+	const uint32_t absent = SECCOMP_RET_ERRNO | ENOSYS;
+	uint32_t start = 0, runs[16][2];
+	size_t count = 0, printed = 0;
+
+	for (uint32_t number = 0; number <= CALLS && count < 15; number++) {
+		if (number < CALLS && !is_known(number))
+			continue;
+		if (number == CALLS || number - start >= 8) {
+			runs[count][0] = start;
+			runs[count++][1] = number == CALLS ? X32_BIT - 1 : number - 1;
+		}
+		start = number + 1;
+	}
+	print_instruction((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+	print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 0, (uint8_t)(1 + 3 * count)));
+	print_instruction((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	for (printed = 3; count-- > 0; printed += 3) {
+		print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, runs[count][0], 0, 2));
+		print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, runs[count][1], 1, 0));
+		print_instruction((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, absent));
+	}
+	return printed;
+}
+
+static void print_filter(scmp_filter_ctx ctx, const char *identifier)
+{
+	FILE *file = tmpfile();
+	struct sock_filter instruction;
+	size_t count = 0;
+	int rc;
+
+	if (!file)
+		die("tmpfile", errno);
+	rc = seccomp_export_bpf(ctx, fileno(file));
+	if (rc < 0)
+		die("export", rc);
+	rewind(file);
+	printf("static const struct sock_filter FILTER_%s[] = {\n", identifier);
+	count = print_unknown_numbers();
+	while (fread(&instruction, sizeof instruction, 1, file) == 1) {
+		print_instruction(instruction);
+		count++;
+	}
+	printf("};\n\n");
+	fclose(file);
+	if (count == 0 || count > BPF_MAXINSNS)
+		die(identifier, E2BIG);
+}
+
+int main(void)
+{
+	printf("/* Generated by seccomp_generate from seccomp_table.def. */\n#include <linux/filter.h>\n\n");
+	for (size_t i = 0; i < sizeof PROFILES / sizeof *PROFILES; i++) {
+		scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+
+		if (!ctx)
+			die("seccomp_init", ENOMEM);
+		if (seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) < 0)
+			die("bad architecture", EINVAL);
+		if (seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
+			die("binary tree", EINVAL);
+		add_rules(ctx, &PROFILES[i]);
+		print_filter(ctx, PROFILES[i].identifier);
+		seccomp_release(ctx);
+	}
+	return fflush(stdout) == 0 ? 0 : 1;
+}

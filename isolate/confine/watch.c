@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sum over a sandbox's processes. See watch.h.
+ *
+ * Everything is read into small fixed buffers with plain system calls: this runs in PID 1, also in one that was forked from a Python interpreter, where no
+ * allocation is wanted. A process that vanishes between two reads counts as nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_DESCENDANTS 4096
+
+struct visit {
+	void (*act)(struct visit *, pid_t);
+	uint64_t bytes;
+	uint32_t count;
+};
+
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t length = 0;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return -1;
+	while (length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
+		length += (size_t)got;
+	close(fd);
+	text[length] = '\0';
+	return got < 0 ? -1 : (ssize_t)length;
+}
+
+/* A directory entry as getdents64(2) gives it. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+static int visit_namespace(struct visit *v)
+{
+	_Alignas(struct entry) char block[8192];
+	long got;
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	while ((got = syscall(SYS_getdents64, fd, block, sizeof block)) > 0)
+		for (long at = 0; at < got; at += ((struct entry *)(void *)(block + at))->length) {
+			const char *name = ((struct entry *)(void *)(block + at))->name;
+			pid_t pid = name[0] >= '1' && name[0] <= '9' ? (pid_t)strtol(name, NULL, 10) : 0;
+
+			if (pid > 1)
+				v->act(v, pid);
+		}
+	close(fd);
+	return got < 0 ? -1 : 0;
+}
+
+/* The children of one process, whichever of its threads forked them. Appended to list from *count on. */
+static void add_children(pid_t pid, pid_t *list, unsigned *count)
+{
+	_Alignas(struct entry) char block[4096];
+	char path[64], text[8192];
+	long got;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while ((got = syscall(SYS_getdents64, fd, block, sizeof block)) > 0)
+		for (long at = 0; at < got; at += ((struct entry *)(void *)(block + at))->length) {
+			const char *name = ((struct entry *)(void *)(block + at))->name;
+
+			if (name[0] < '1' || name[0] > '9')
+				continue;
+			snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, name);
+			if (read_file(path, text, sizeof text) <= 0)
+				continue;
+			for (char *next = text, *end; *count < MOST_DESCENDANTS; next = end) {
+				long child = strtol(next, &end, 10);
+
+				if (end == next)
+					break;
+				list[(*count)++] = (pid_t)child;
+			}
+		}
+	close(fd);
+}
+
+static int visit_descendants(struct visit *v)
+{
+	static pid_t list[MOST_DESCENDANTS];
+	unsigned count = 0;
+
+	add_children(getpid(), list, &count);
+	for (unsigned i = 0; i < count; i++)
+		add_children(list[i], list, &count);
+	for (unsigned i = 0; i < count; i++)
+		v->act(v, list[i]);
+	return 0;
+}
+
+static int visit_all(bool whole_namespace, struct visit *v)
+{
+	return whole_namespace ? visit_namespace(v) : visit_descendants(v);
+}
+
+/* The second number of a statm file, in bytes. Returns false when the process is gone. */
+static bool read_resident(const char *path, uint64_t *bytes)
+{
+	char text[128], *second;
+
+	if (read_file(path, text, sizeof text) <= 0 || !(second = strchr(text, ' ')))
+		return false;
+	*bytes = strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return true;
+}
+
+static void add_resident(struct visit *v, pid_t pid)
+{
+	char path[32];
+	uint64_t bytes;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	if (!read_resident(path, &bytes))
+		return;
+	v->bytes += bytes;
+	v->count++;
+}
+
+static void add_proportional(struct visit *v, pid_t pid)
+{
+	char path[40], text[2048], *line;
+
+	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+	line = read_file(path, text, sizeof text) > 0 ? strstr(text, "\nPss:") : NULL;
+	if (line)
+		v->bytes += strtoull(line + 5, NULL, 10) * 1024;
+	else
+		add_resident(v, pid); /* a process that made itself undumpable gains nothing by it */
+}
+
+static void kill_one(struct visit *v, pid_t pid)
+{
+	if (kill(pid, SIGKILL) == 0)
+		v->count++;
+}
+
+int watch_look(bool whole_namespace, struct watch_totals *totals)
+{
+	struct visit v = { add_resident, 0, 0 };
+	int status = visit_all(whole_namespace, &v);
+
+	totals->resident_bytes = v.bytes;
+	totals->processes = v.count;
+	return status;
+}
+
+bool watch_confirms(bool whole_namespace, uint64_t limit)
+{
+	struct visit v = { add_proportional, 0, 0 };
+
+	return visit_all(whole_namespace, &v) == 0 && v.bytes > limit;
+}
+
+uint64_t watch_own_resident(void)
+{
+	uint64_t bytes;
+
+	return read_resident("/proc/self/statm", &bytes) ? bytes : 0;
+}
+
+unsigned watch_kill_all(bool whole_namespace)
+{
+	struct visit v = { kill_one, 0, 0 };
+
+	/* In a process namespace of our own -1 means exactly all the others, at once. */
+	if (whole_namespace)
+		return kill(-1, SIGKILL) == 0;
+	visit_all(false, &v);
+	return v.count;
+}

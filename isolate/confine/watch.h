@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all processes of a sandbox use together, read from /proc by its PID 1: proc_pid_statm(5), proc_pid_smaps(5).
+ *
+ * This stands in for a cgroup where none is delegated. Resident pages are summed at each look; pages that processes share are counted once
+ * for each, so before anything is ended for it the proportional sizes, which are exact but cost more to read, must agree.
+ */
+#ifndef CORDON_ISOLATE_CONFINE_WATCH_H
+#define CORDON_ISOLATE_CONFINE_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WATCH_INTERVAL_NS 20000000L /* 20 ms: at 2 GB/s a program gets 40 MB past its limit */
+
+struct watch_totals {
+	uint64_t resident_bytes;
+	uint32_t processes;
+};
+
+/*
+ * Looks at every process but the caller: all that /proc shows when the caller is PID 1 of its namespace, else all descendants of the caller (it must be
+ * their subreaper). Returns 0, or -1 with errno when /proc cannot be read.
+ */
+int watch_look(bool whole_namespace, struct watch_totals *totals);
+
+/* Whether the proportional set sizes of the same processes come to more than limit bytes. */
+bool watch_confirms(bool whole_namespace, uint64_t limit);
+
+/* Bytes of memory that the caller itself has resident, 0 when that cannot be read. */
+uint64_t watch_own_resident(void);
+
+/* Sends SIGKILL to every process that watch_look would count. Returns how many. */
+unsigned watch_kill_all(bool whole_namespace);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options that name two paths, and how option values are refused.
+ *
+ * The place inside the sandbox is made absolute and free of "." and ".." here, as text; what it reaches is resolved where the root is
+ * built. The host's path stays as it was given: it is opened once, later, and that open decides what it is.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/option_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int option_refuse(struct error *err, const struct option_row *row, const char *format, ...)
+{
+	char what[384];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	return error_set(err, FAILURE_BAD_OPTION, 0, "--%s: %s", row->name, what);
+}
+
+int option_no_memory(struct error *err)
+{
+	return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "no memory for the options");
+}
+
+/*
+ * The absolute, normalised form of path: relative ones start at the caller's directory; ".." is taken as text. Returns a new string, or
+ * NULL with errno.
+ */
+static char *normalise(const char *path)
+{
+	char *from = NULL, *out = NULL, *whole = NULL;
+	size_t used = 0;
+
+	if (path[0] == '/') {
+		whole = strdup(path);
+	} else {
+		from = getcwd(NULL, 0);
+		if (from && asprintf(&whole, "%s/%s", from, path) < 0)
+			whole = NULL;
+	}
+	if (!whole)
+		goto out;
+	out = malloc(strlen(whole) + 2);
+	if (!out)
+		goto out;
+	for (const char *at = whole; *at;) {
+		size_t length;
+
+		at += strspn(at, "/");
+		length = strcspn(at, "/");
+		if (length == 2 && at[0] == '.' && at[1] == '.') {
+			while (used > 0 && out[--used] != '/')
+				;
+		} else if (length > 0 && !(length == 1 && at[0] == '.')) {
+			out[used++] = '/';
+			memcpy(out + used, at, length);
+			used += length;
+		}
+		at += length;
+	}
+	if (used == 0)
+		out[used++] = '/';
+	out[used] = '\0';
+out:
+	free(whole);
+	free(from);
+	return out;
+}
+
+int option_apply_bind(struct options *o, const struct option_row *row, const char *source, const char *target, struct error *err)
+{
+	struct bind bind = { NULL, NULL }, *grown;
+
+	if (source[0] == '\0')
+		return option_refuse(err, row, "an empty source");
+	if (target && target[0] != '/')
+		return option_refuse(err, row, "\"%.200s\" is no absolute path; the place inside the sandbox must start with / "
+			"(a source with a colon in its name needs its place written out)", target);
+	if (strlen(source) >= PATH_MAX || (target && strlen(target) >= PATH_MAX))
+		return option_refuse(err, row, "a path longer than %d bytes", PATH_MAX - 1);
+	if (o->ro_count >= OPTION_ITEMS_MAX)
+		return option_refuse(err, row, "more than %d items", OPTION_ITEMS_MAX);
+	errno = 0;
+	bind.target = normalise(target ? target : source);
+	if (!bind.target) {
+		if (errno == ENOMEM)
+			return option_no_memory(err);
+		return error_set(err, FAILURE_PATH_MISSING, errno, "--%s: \"%.300s\" is relative, and the caller's directory cannot be read", row->name,
+			source);
+	}
+	if (strcmp(bind.target, "/") == 0) {
+		free(bind.target);
+		return option_refuse(err, row, "the place inside would be /, and cover the whole sandbox; name a directory below it");
+	}
+	bind.source = strdup(source);
+	grown = bind.source ? realloc(o->ro, (o->ro_count + 1) * sizeof *grown) : NULL;
+	if (!grown) {
+		free(bind.source);
+		free(bind.target);
+		return option_no_memory(err);
+	}
+	o->ro = grown;
+	o->ro[o->ro_count++] = bind;
+	return 0;
+}
+
+int option_apply_bind_text(struct options *o, const struct option_row *row, const char *value, struct error *err)
+{
+	const char *cut = NULL, *colon = strrchr(value, ':');
+	char *source;
+	int result;
+
+	for (const char *at = value; (at = strstr(at, ":/")); at++)
+		cut = at;
+	cut = cut ? cut : colon;
+	if (!cut)
+		return option_apply_bind(o, row, value, NULL, err);
+	source = strndup(value, (size_t)(cut - value));
+	if (!source)
+		return option_no_memory(err);
+	result = option_apply_bind(o, row, source, cut + 1, err);
+	free(source);
+	return result;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of an execution, by name.
+ *
+ * options.def is the one table: the command line, profiles (--profile), the library (cordon_options_set), `--help`, the man page and the
+ * shell completion are all made from it. A value is parsed and range-checked in one place, whoever sets it.
+ */
+#ifndef CORDON_ISOLATE_OPTIONS_H
+#define CORDON_ISOLATE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isolate/error.h"
+
+struct string_list {
+	char **items; /* owned, and so is each string */
+	size_t count;
+};
+
+struct bind {
+	char *source;  /* host path as given, absolute or relative to the caller's directory */
+	char *target;  /* absolute path inside, normalised: no "." or ".." or double slash */
+};
+
+enum network_mode { NETWORK_NONE, NETWORK_ALLOW };
+
+/* Which commands an option belongs to (bits). */
+enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8 };
+
+struct options {
+	char *tier;                 /* "namespace" */
+	int64_t timeout_us;         /* 0 = none */
+	int64_t memory_bytes;
+	bool limit_address_space;   /* RLIMIT_AS for a command too */
+	int64_t pids, nofile;
+	int64_t fsize_bytes, workspace_bytes, output_limit_bytes;
+	enum network_mode network;
+	struct bind *ro; size_t ro_count;
+	struct string_list env;         /* "K=V" */
+	struct string_list inherit_env; /* "K" */
+	struct string_list copy_in;     /* host files */
+	char *export_dir;               /* or NULL */
+	struct string_list allow;       /* imports that a body may use */
+	struct string_list permit;      /* names whose rule is lifted */
+	struct string_list preload;
+	char *python;                   /* path or name looked up on the caller's PATH; default "python3" */
+	bool stdin_open;                /* --stdin */
+	bool tty;                       /* --tty */
+	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
+	bool json;
+	/* what the program is; for commands these come as arguments */
+	char *script_file, *code_text;  /* run */
+	char *args_json;                /* exec: text, already read when it was @FILE, and through JSON_GATE_ARGUMENTS */
+	char *return_expr;              /* exec */
+};
+
+/* Sets the defaults of one command (one bit); owns nothing before. Without memory the texts among them stay NULL. */
+void options_init(struct options *o, enum command_set command);
+void options_free(struct options *o);
+
+/*
+ * Sets one option by its long name without dashes ("timeout"), from text. value is NULL for a flag. Lists are appended to
+ * (allow, permit and preload split at commas). Returns 0, or -1 with BAD_OPTION and a sentence that names option, value and range;
+ * or, for a file that the value names (@FILE, a profile) and that cannot be read, with PATH_MISSING. On failure the option keeps its value.
+ */
+int options_set(struct options *o, enum command_set command, const char *name, const char *value, struct error *err);
+
+/*
+ * Reads argv (argv[0] is the subcommand's name) with getopt_long(3), GNU style but stopping at the first word that is no option
+ * ("+"). Returns the index of that word, or -1 with an error as options_set gives it. *help is set when --help or -h was met, and
+ * nothing after it is read. For the one thread of a command line: getopt keeps its place in globals.
+ */
+int options_parse(struct options *o, enum command_set command, int argc, char **argv, bool *help, struct error *err);
+
+/*
+ * Applies a profile's JSON text (see profile.schema.json). name is for messages. An option that this command does not have is
+ * checked and left out, so that one profile can serve several commands. Returns 0, or -1 with BAD_OPTION; the keys before the one
+ * at fault have then been applied.
+ */
+int options_profile(struct options *o, enum command_set command, const char *name, const char *text, size_t length, struct error *err);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Results and records. See result.h.
+ *
+ * The record is written from what was observed: a layer is named when its bit is set, a limit when somebody holds it. JSON from the runner is spliced in as it
+ * came, because re-encoding would round its numbers; it can be, because the gate has let it through.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "isolate/confine/limits.h"
+
+static const struct { const char *name; bool is_namespace; } LAYERS[] = {
+#define LAYER(id, name, is_namespace) { name, is_namespace },
+#include "isolate/confine/layers.def"
+#undef LAYER
+};
+
+int result_init(struct result *r, struct error *err)
+{
+	unsigned char random[16];
+	char *at;
+
+	memset(r, 0, sizeof *r);
+	r->exit_code = -1;
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making an execution id");
+	at = r->execution_id;
+	for (size_t i = 0; i < sizeof random; i++)
+		at += sprintf(at, "%02x", random[i]);
+	return 0;
+}
+
+void result_free(struct result *r)
+{
+	buffer_free(&r->output);
+	buffer_free(&r->error);
+	buffer_free(&r->detail);
+	buffer_free(&r->out.bytes);
+	buffer_free(&r->err.bytes);
+}
+
+static void write_or_null(struct json_writer *w, const struct buffer *json)
+{
+	if (json->length > 0)
+		json_raw(w, json->data, json->length);
+	else
+		json_null(w);
+}
+
+static void write_truncated(struct json_writer *w, const struct result *r)
+{
+	json_key(w, "truncated");
+	json_open_object(w);
+	json_key(w, "stdout");
+	json_integer(w, (int64_t)r->out.dropped);
+	json_key(w, "stderr");
+	json_integer(w, (int64_t)r->err.dropped);
+	json_close_object(w);
+}
+
+static void write_usage(struct json_writer *w, const struct result *r)
+{
+	json_key(w, "usage");
+	json_open_object(w);
+	json_key(w, "cpu_user_ms");
+	json_real(w, (double)r->user_us / 1000, 3);
+	json_key(w, "cpu_system_ms");
+	json_real(w, (double)r->system_us / 1000, 3);
+	json_key(w, "peak_memory_bytes");
+	json_integer(w, (int64_t)r->peak_memory_bytes);
+	json_key(w, "peak_processes");
+	json_integer(w, r->peak_processes);
+	json_key(w, "written_bytes");
+	json_integer(w, (int64_t)r->written_bytes);
+	json_close_object(w);
+}
+
+static void write_layers(struct json_writer *w, uint32_t layers)
+{
+	json_key(w, "namespaces");
+	json_open_array(w);
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		if (LAYERS[i].is_namespace && (layers & (1u << i)))
+			json_string(w, LAYERS[i].name);
+	json_close_array(w);
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		if (!LAYERS[i].is_namespace && i != LAYER_INDEX_SECCOMP) {
+			json_key(w, LAYERS[i].name);
+			json_bool(w, layers & (1u << i));
+		}
+}
+
+static void write_enforcers(struct json_writer *w, const struct enforcers *e)
+{
+	const struct { const char *key, *value; } rows[] = {
+		{ "wall_time", e->wall_time }, { "cpu_time", e->cpu_time }, { "memory", e->memory }, { "processes", e->processes },
+		{ "file_size", e->file_size }, { "open_files", e->open_files }, { "output_size", e->output_size }, { "workspace_size", e->workspace_size },
+	};
+
+	json_key(w, "limits");
+	json_open_object(w);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		json_key(w, rows[i].key);
+		json_string(w, rows[i].value ? rows[i].value : "none");
+	}
+	json_close_object(w);
+}
+
+static void write_confinement(struct json_writer *w, const struct confinement *c)
+{
+	json_key(w, "confinement");
+	json_open_object(w);
+	write_layers(w, c->layers);
+	json_key(w, "view");
+	json_string(w, c->view);
+	json_key(w, "seccomp");
+	json_string(w, c->layers & LAYER_SECCOMP ? c->seccomp : "none");
+	json_key(w, "cgroup_or_watchdog");
+	json_string(w, c->memory ? c->memory : "none");
+	json_key(w, "network");
+	json_string(w, c->network);
+	write_enforcers(w, &c->limits);
+	if (c->clamped_open_files) {
+		json_key(w, "open_files_of_caller");
+		json_integer(w, c->clamped_open_files);
+	}
+	json_key(w, "permit");
+	json_open_array(w);
+	for (size_t i = 0; c->permit && i < c->permit->count; i++)
+		json_string(w, c->permit->items[i]);
+	json_close_array(w);
+	json_key(w, "does_not_stop");
+	json_open_array(w);
+	for (unsigned i = 0; i < c->note_count; i++)
+		json_string(w, c->notes[i]);
+	json_close_array(w);
+	json_close_object(w);
+}
+
+static void write_end(struct json_writer *w, const struct result *r)
+{
+	json_key(w, "exit_code");
+	if (r->exit_code >= 0)
+		json_integer(w, r->exit_code);
+	else
+		json_null(w);
+	json_key(w, "signal");
+	if (r->signal > 0)
+		json_integer(w, r->signal);
+	else
+		json_null(w);
+	json_key(w, "timed_out");
+	json_bool(w, r->timed_out);
+	json_key(w, "oom");
+	json_bool(w, r->oom);
+	json_key(w, "duration_ms");
+	json_real(w, (double)r->duration_us / 1000, 3);
+}
+
+void result_write(const struct result *r, struct buffer *out)
+{
+	struct json_writer w;
+
+	json_begin(&w, out);
+	json_open_object(&w);
+	json_key(&w, "success");
+	json_bool(&w, r->success);
+	json_key(&w, "output");
+	write_or_null(&w, &r->output);
+	json_key(&w, "error");
+	if (r->error.length > 0)
+		json_bytes(&w, r->error.data, r->error.length);
+	else
+		json_null(&w);
+	json_key(&w, "error_detail");
+	write_or_null(&w, &r->detail);
+	json_key(&w, "stdout");
+	json_bytes(&w, r->out.bytes.data, r->out.bytes.length);
+	json_key(&w, "stderr");
+	json_bytes(&w, r->err.bytes.data, r->err.bytes.length);
+	write_truncated(&w, r);
+	write_end(&w, r);
+	write_usage(&w, r);
+	if (r->exported) {
+		json_key(&w, "exported");
+		json_open_object(&w);
+		json_key(&w, "files");
+		json_integer(&w, (int64_t)r->exported_files);
+		json_key(&w, "skipped");
+		json_integer(&w, (int64_t)r->export_skipped);
+		json_close_object(&w);
+	}
+	json_key(&w, "tier");
+	json_string(&w, r->tier);
+	write_confinement(&w, &r->confinement);
+	json_key(&w, "execution_id");
+	json_string(&w, r->execution_id);
+	json_close_object(&w);
+}
+
+int result_exit_status(const struct result *r, bool is_body)
+{
+	if (is_body && r->refused)
+		return 2;
+	if (r->timed_out)
+		return is_body ? 1 : 124;
+	if (is_body)
+		return r->success ? 0 : 1;
+	if (r->exec_errno)
+		return r->exec_errno == ENOENT || r->exec_errno == ENOTDIR ? 127 : 126;
+	return r->exit_code >= 0 ? r->exit_code : 128 + r->signal;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result of one execution, and its record.
+ *
+ * Everything that may have come from inside is held as bytes with a length; it becomes text only in result_write, which is the one place where a record is made.
+ */
+#ifndef CORDON_ISOLATE_RESULT_H
+#define CORDON_ISOLATE_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "isolate/json_write.h"
+#include "isolate/options.h"
+
+/* Who holds a limit: the word in the record. Static strings; NULL is written as "none". */
+struct enforcers {
+	const char *wall_time, *cpu_time, *memory, *processes, *file_size, *open_files, *output_size, *workspace_size;
+};
+
+struct confinement {
+	uint32_t layers;             /* enum layer bits that were applied */
+	const char *view;            /* "bind", or "host" where files are not hidden */
+	const char *seccomp;         /* profile name, "none" */
+	const char *memory;          /* what holds the memory: "cgroup", "watchdog" */
+	const char *network;         /* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
+	struct enforcers limits;
+	const struct string_list *permit; /* borrowed from the options */
+	const char *notes[8];        /* what this tier does not stop; static strings */
+	unsigned note_count;
+	unsigned clamped_open_files; /* the caller's own hard limit, when it was lower than what was asked for; else 0 */
+};
+
+struct captured {
+	struct buffer bytes;
+	uint64_t dropped;
+};
+
+struct result {
+	char execution_id[40];
+	const char *tier;            /* static */
+	bool success;
+	struct buffer output;        /* JSON text that went through the gate, or empty */
+	struct buffer error;         /* one line, or empty */
+	struct buffer detail;        /* JSON object text that went through the gate, or empty */
+	bool refused;                /* validation refused the program */
+	struct captured out, err;
+	int exit_code;               /* -1: none */
+	int signal;                  /* 0: none */
+	int exec_errno;              /* the command could not be executed: why; 0 otherwise */
+	bool timed_out, oom;
+	int64_t duration_us;
+	int64_t timeout_us;
+	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
+	uint32_t peak_processes;
+	uint64_t exported_files, export_skipped;
+	bool exported;
+	struct confinement confinement;
+};
+
+/* Gives a result its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when the host gives no randomness. */
+int result_init(struct result *r, struct error *err);
+void result_free(struct result *r);
+
+/* Writes the record: one JSON object, one line, without the newline. See record.schema.json. */
+void result_write(const struct result *r, struct buffer *out);
+
+/* The exit status of the command line for this result (design: the program's own, 128+n, 124, 126, 127; for exec 0, 1, 2). */
+int result_exit_status(const struct result *r, bool is_body);
+
+#endif

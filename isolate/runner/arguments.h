@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arguments of a body, from JSON text.
+ */
+#ifndef CORDON_ISOLATE_RUNNER_ARGUMENTS_H
+#define CORDON_ISOLATE_RUNNER_ARGUMENTS_H
+
+#include "isolate/runner/python.h"
+#include "isolate/runner/body.h"
+
+/* The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an exception. */
+PyObject *arguments_parse(struct span json);
+
+#endif

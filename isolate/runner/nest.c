@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One execution. See nest.h.
+ *
+ * The fork server's root is shared (it is read-only); what an execution has for itself is mounted over it: workspace, /tmp, /dev/shm, /dev/pts and /proc. Then every
+ * privilege goes, and only then the request is taken. PID 1 never touches Python again; the program's process leaves its answer in a sealed memory file
+ * that both have mapped, so it needs no descriptor but the standard ones, and has none to forge an answer on.
+ */
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/runner/nest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "fs/workspace.h"
+#include "isolate/confine/filter.h"
+#include "isolate/confine/landlock.h"
+#include "isolate/confine/message.h"
+#include "isolate/confine/mounts.h"
+#include "isolate/confine/plan.h"
+#include "isolate/confine/privileges.h"
+#include "isolate/confine/reap.h"
+#include "isolate/confine/report.h"
+#include "isolate/confine/rlimits.h"
+#include "isolate/confine/watch.h"
+#include "isolate/runner/imports.h"
+#include "net/loopback.h"
+
+#define REPLY_EXTRA (512 * 1024) /* room beside the value for error text and details */
+#define MOST_CARRIED 64
+
+struct nest {
+	const struct runner_spawn *spawn;
+	struct confine_limits watched;   /* the spawn's, with what the interpreter held already on top of its memory */
+	int socket, workspace, usage_fd, reply_fd;
+	uint32_t layers;
+	const struct plan *request;
+	int fds[MESSAGE_MAX_FDS];
+	size_t fd_count;
+	struct body_reply *reply;
+	struct error error;
+};
+
+/* What the program's process says of its own confinement, in the shared page before the reply. */
+struct shared {
+	uint32_t layers;
+	struct error error;
+};
+
+unsigned long nest_clone_flags(const struct confine_limits *limits)
+{
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+	if (!(limits->flags & LIMIT_ISOLATED))
+		return 0;
+	return limits->flags & LIMIT_HOST_NETWORK ? flags : flags | CLONE_NEWNET;
+}
+
+/* What was shown below /tmp and its like would be hidden by the fresh ones: take it off first and put it on again. */
+static int remount(struct nest *n, int root)
+{
+	const char *targets[MOST_CARRIED];
+	int trees[MOST_CARRIED];
+	size_t count = 0;
+
+	for (const char *at = n->spawn->targets; at < n->spawn->targets + n->spawn->targets_length && count < MOST_CARRIED; at += strlen(at) + 1) {
+		trees[count] = open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (trees[count] < 0)
+			return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "taking %s over into the execution", at);
+		targets[count++] = at;
+	}
+	if (mounts_private(root, &n->spawn->limits, &n->error) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (mounts_put(trees[i], root, targets[i], &n->error) < 0)
+			return -1;
+	return 0;
+}
+
+static int isolate(struct nest *n)
+{
+	int root, status;
+
+	if (privileges_map_self(INSIDE_ID, INSIDE_ID, &n->error) < 0)
+		return -1;
+	if (sethostname("cordon", 6) != 0)
+		return error_set(&n->error, FAILURE_USERNS_DENIED, errno, "using a capability inside the namespace of an execution");
+	if (!(n->spawn->limits.flags & LIMIT_HOST_NETWORK) && loopback_up(&n->error) < 0)
+		return -1;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "opening the root");
+	status = remount(n, root);
+	close(root);
+	if (status < 0 || privileges_forbid_nesting(&n->layers, &n->error) < 0)
+		return -1;
+	if (chdir("/workspace") != 0)
+		return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "entering the workspace");
+	n->layers |= LAYER_OWN_ROOT | LAYER_USER_NAMESPACE | LAYER_MOUNT_NAMESPACE | LAYER_PID_NAMESPACE | LAYER_IPC_NAMESPACE | LAYER_UTS_NAMESPACE |
+		     LAYER_CGROUP_NAMESPACE | (n->spawn->limits.flags & LIMIT_HOST_NETWORK ? 0 : LAYER_NETWORK_NAMESPACE);
+	return 0;
+}
+
+static int prepare(struct nest *n, const int *fds)
+{
+	for (int standard = 0; standard <= 2; standard++)
+		if (dup2(fds[1 + standard], standard) < 0)
+			return error_set(&n->error, FAILURE_INTERNAL, errno, "taking the standard streams of the execution");
+	if (n->spawn->limits.flags & LIMIT_ISOLATED) {
+		if (isolate(n) < 0)
+			return -1;
+	} else if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+		return error_set(&n->error, FAILURE_INTERNAL, errno, "becoming the reaper of the execution");
+	}
+	n->workspace = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (n->workspace < 0)
+		return error_set(&n->error, FAILURE_PATH_MISSING, errno, "opening the workspace");
+	n->usage_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	if (privileges_drop(&n->layers, &n->error) < 0)
+		return -1;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return error_set(&n->error, FAILURE_INTERNAL, errno, "hiding the memory of PID 1");
+	return 0;
+}
+
+/* Returns 1 with a request, 0 when the supervisor is gone, -1 with an error. */
+static int take_request(struct nest *n)
+{
+	size_t size;
+	char byte;
+	ssize_t got = message_receive(n->socket, &byte, 1, n->fds, MESSAGE_MAX_FDS, &n->fd_count);
+
+	if (got == 0)
+		return 0;
+	if (got < 0 || n->fd_count < 1)
+		return error_set(&n->error, FAILURE_INTERNAL, errno, "receiving the request of the execution");
+	n->request = plan_open(n->fds[0], &n->error);
+	if (!n->request)
+		return -1;
+	for (uint32_t i = 0; i < n->request->copies.count; i++) {
+		const struct plan_copy *copy = &plan_copies(n->request)[i];
+
+		if (copy->fd_index >= n->fd_count)
+			return error_set(&n->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
+		if (workspace_copy_in(n->workspace, plan_string(n->request, copy->name), n->fds[copy->fd_index], copy->mode, &n->error) < 0)
+			return -1;
+	}
+	size = sizeof *n->reply + (size_t)n->request->output_limit + REPLY_EXTRA;
+	n->reply_fd = memfd_create("reply", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (n->reply_fd < 0 || ftruncate(n->reply_fd, (off_t)size) != 0 || fcntl(n->reply_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+	    (n->reply = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->reply_fd, 0)) == MAP_FAILED)
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory of the reply");
+	n->reply->size = size - sizeof *n->reply;
+	return 1;
+}
+
+static struct span part(const struct plan *request, const char *name)
+{
+	for (uint32_t i = 0; i < request->files.count; i++) {
+		const struct plan_file *file = &plan_files(request)[i];
+
+		if (strcmp(plan_string(request, file->path), name) == 0)
+			return (struct span){ plan_string(request, file->content), file->content.length };
+	}
+	return (struct span){ "", 0 };
+}
+
+/* In the program's process: the last of the confinement. */
+static int confine_program(struct nest *n, struct shared *shared)
+{
+	const struct confine_limits *limits = &n->spawn->limits;
+
+	reap_unblock_signals();
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || setsid() < 0 || close_range(3, ~0u, 0) != 0)
+		return error_set(&shared->error, FAILURE_INTERNAL, errno, "giving the program a session and descriptors of its own");
+	if (rlimits_apply(limits, limits->flags & LIMIT_ISOLATED ? 1 : 0, &shared->error) < 0)
+		return -1;
+	if (!(limits->flags & LIMIT_ISOLATED))
+		landlock_scope(&shared->layers);
+	if (filter_install((enum seccomp_profile)limits->profile, &shared->error) < 0)
+		return -1;
+	__atomic_store_n(&shared->layers, shared->layers | LAYER_SECCOMP, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void live_as_program(struct nest *n, struct shared *shared)
+{
+	struct body_request body = {
+		.source = part(n->request, REQUEST_SOURCE),
+		.args = part(n->request, REQUEST_ARGS),
+		.return_expr = part(n->request, REQUEST_RETURN),
+		.allow = part(n->request, REQUEST_ALLOW),
+		.permit = part(n->request, REQUEST_PERMIT),
+		.output_limit = n->request->output_limit,
+		.validate_only = n->request->body_flags & REQUEST_VALIDATE_ONLY,
+		.skip_validation = n->request->body_flags & REQUEST_SKIP_VALIDATION,
+	};
+
+	if (confine_program(n, shared) < 0)
+		_exit(125);
+	PyOS_AfterFork_Child();
+	body_reseed();
+	body_perform(&body, n->reply);
+	_exit(0);
+}
+
+static void send_failure(struct nest *n)
+{
+	struct report r;
+
+	report_failure(&r, &n->error);
+	message_send(n->socket, &r, sizeof r, NULL, 0);
+}
+
+static void watch_program(struct nest *n, pid_t program, const struct shared *shared)
+{
+	struct report r;
+
+	for (int standard = 0; standard <= 2; standard++)
+		close(standard);
+	for (size_t i = 0; i < n->fd_count; i++)
+		close(n->fds[i]);
+	report_init(&r, REPORT_STARTED);
+	r.layers = n->layers;
+	message_send(n->socket, &r, sizeof r, NULL, 0);
+	reap_until_end(program, n->socket, n->usage_fd, &n->watched, &r);
+	if (shared->error.code != FAILURE_NONE) {
+		n->error = shared->error;
+		n->error.context[sizeof n->error.context - 1] = '\0';
+		send_failure(n);
+		return;
+	}
+	r.layers = n->layers | (shared->layers & (LAYER_SECCOMP | LAYER_LANDLOCK_SCOPE));
+	message_send(n->socket, &r, sizeof r, &n->reply_fd, 1);
+}
+
+void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS])
+{
+	static struct nest n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
+	struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct report ready;
+	pid_t program;
+	int arrived;
+
+	reap_block_signals();
+	n.spawn = spawn;
+	n.watched = spawn->limits;
+	n.socket = fds[0];
+	if (shared == MAP_FAILED) {
+		error_set(&n.error, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory of the execution");
+		goto fail;
+	}
+	if (prepare(&n, fds) < 0)
+		goto fail;
+	report_init(&ready, REPORT_READY);
+	ready.layers = n.layers;
+	if (message_send(n.socket, &ready, sizeof ready, &n.workspace, 1) != 0)
+		_exit(0);
+	arrived = take_request(&n);
+	if (arrived == 0)
+		_exit(0);
+	if (arrived < 0)
+		goto fail;
+	/* Preloaded modules are not the program's doing: a limit means the same with and without them. */
+	if (n.watched.memory_bytes > 0)
+		n.watched.memory_bytes += watch_own_resident();
+	program = fork();
+	if (program == 0)
+		live_as_program(&n, shared);
+	if (program < 0) {
+		error_set(&n.error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
+		goto fail;
+	}
+	watch_program(&n, program, shared);
+	_exit(0);
+fail:
+	send_failure(&n);
+	_exit(1);
+}

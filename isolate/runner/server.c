@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fork server. See server.h.
+ *
+ * One interpreter, one thread, no state between executions: a spawn message comes in, a child with namespaces of its own is cloned, and the server waits
+ * for the next. The child is made by the clone3 call itself, because only that makes it in its namespaces at once; it runs plain C until it forks
+ * the program with fork(3), which puts the C library's and (PyOS_AfterFork_Child) the interpreter's idea of the thread right again.
+ */
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/runner/server.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolate/confine/message.h"
+#include "isolate/confine/report.h"
+#include "isolate/runner/nest.h"
+#include "isolate/runner/prepare.h"
+
+/* What is printed must be seen at once, and must not be lost with the process: lines are written as they end. */
+static void flush_lines(const char *name)
+{
+	PyObject *stream = PySys_GetObject(name), *method = NULL, *none = NULL, *keywords = NULL, *done = NULL;
+
+	if (stream && (method = PyObject_GetAttrString(stream, "reconfigure")) && (none = PyTuple_New(0)) &&
+	    (keywords = Py_BuildValue("{s:O}", "line_buffering", Py_True)))
+		done = PyObject_Call(method, none, keywords);
+	Py_XDECREF(done);
+	Py_XDECREF(keywords);
+	Py_XDECREF(none);
+	Py_XDECREF(method);
+	PyErr_Clear();
+}
+
+static void spawn_child(const struct runner_spawn *spawn, const int *fds)
+{
+	struct clone_args args;
+	long pid;
+
+	memset(&args, 0, sizeof args);
+	args.flags = nest_clone_flags(&spawn->limits);
+	args.exit_signal = SIGCHLD;
+	PyOS_BeforeFork();
+	pid = syscall(SYS_clone3, &args, sizeof args);
+	if (pid == 0)
+		nest_live(spawn, fds);
+	PyOS_AfterFork_Parent();
+	if (pid < 0) {
+		struct report r;
+		struct error err = ERROR_INIT;
+
+		error_set(&err, errno == ENOSPC || errno == EUSERS ? FAILURE_USERNS_LIMIT : FAILURE_USERNS_DENIED, errno, "making the namespaces of an execution");
+		report_failure(&r, &err);
+		message_send(fds[0], &r, sizeof r, NULL, 0);
+	}
+}
+
+int runner_serve(int socket)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	static char bytes[sizeof(struct runner_spawn)];
+
+	/* The children report for themselves: the kernel may reap them. */
+	if (sigaction(SIGCHLD, &ignore, NULL) != 0)
+		return -1;
+	if (body_prepare() < 0)
+		PyErr_Clear(); /* each body then builds the tables for itself */
+	flush_lines("stdout");
+	flush_lines("stderr");
+	for (;;) {
+		struct runner_spawn spawn;
+		int fds[RUNNER_SPAWN_FDS];
+		size_t count;
+		ssize_t got = message_receive(socket, bytes, sizeof bytes, fds, RUNNER_SPAWN_FDS, &count);
+
+		if (got <= 0)
+			return (int)got;
+		if (count == RUNNER_SPAWN_FDS && runner_spawn_parse(bytes, (size_t)got, &spawn))
+			spawn_child(&spawn, fds);
+		while (count > 0)
+			close(fds[--count]);
+	}
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runner's fork server. */
+#ifndef CORDON_ISOLATE_RUNNER_SERVER_H
+#define CORDON_ISOLATE_RUNNER_SERVER_H
+
+/*
+ * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and must be the only thread. In the children that it makes this
+ * function does not return. Returns 0 at the peer's end, or -1 with errno.
+ */
+int runner_serve(int socket);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the text of a body to code that may be called.
+ */
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATE_H
+#define CORDON_ISOLATE_RUNNER_VALIDATE_H
+
+#include "isolate/runner/python.h"
+#include "isolate/runner/body.h"
+#include "isolate/runner/session.h"
+#include "isolate/runner/source.h"
+#include "isolate/runner/violations.h"
+
+/* What tracebacks and code objects call the file and the function of a body. */
+#define BODY_FILE "<body>"
+#define BODY_FUNCTION "<body>"
+
+struct program {
+	struct source source;     /* the body's text */
+	struct source expression; /* the text of --return, when there is one */
+	PyObject *code;           /* the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when refused */
+};
+
+/*
+ * Checks, parses, validates, wraps and compiles; nothing of the body runs. session->builtins must be there already.
+ * Violations are added to found; program->code is set when there are none, or none that stop it and skip is set.
+ * Returns 0, or -1 with a Python exception (cordon's own trouble, such as no memory left). program_free afterwards in any case.
+ */
+int program_load(struct program *program, const struct body_request *request, const struct session *session, struct violations *found);
+void program_free(struct program *program);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the supervisor says to the runner, and what it makes of the answer. */
+#ifndef CORDON_ISOLATE_SUPERVISE_CONVERSATION_H
+#define CORDON_ISOLATE_SUPERVISE_CONVERSATION_H
+
+#include "isolate/result.h"
+#include "isolate/supervise/compose.h"
+
+/*
+ * Sends the spawn message and the request, which wait in their sockets until the interpreter is up. standard are the program's streams. Returns our end of the
+ * execution's socket, or -1 with RESOURCES_EXHAUSTED.
+ */
+int conversation_begin(struct composition *c, const int standard[3], struct error *err);
+
+/*
+ * Reads the reply's memory file, after everything that could write to it has ended, checks it, and fills success, output, error and detail.
+ * A reply that is missing or malformed is a failure of the program: the result says so, and nothing is taken from it.
+ */
+void conversation_end(int reply_fd, struct result *result);
+
+/* The part of it that is pure: the bytes of a reply area, as the program left them, into a result. */
+void conversation_take(const void *bytes, size_t length, struct result *result);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting cordon-init. See launch.h.
+ *
+ * clone(2) with CLONE_VM | CLONE_VFORK and every namespace at once: the child runs on a stack of its own, makes a handful of system calls and
+ * executes cordon-init; the caller's thread sleeps meanwhile. Signals are blocked around it, so that no handler of the caller's runs in the
+ * child on shared memory. Capabilities in the new user namespace survive the execve as ambient ones.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "isolate/confine/limits.h"
+#include "isolate/confine/privileges.h"
+#include "isolate/supervise/locate.h"
+
+#define STACK_BYTES (128 * 1024)
+#define CONTROL_FD 3
+#define FIRST_FREE_ID 2000000000u /* above every range that distributions hand out, below 2^31 */
+#define OVERFLOW_ID 65534u
+
+static const struct { int flag; uint32_t layer; } NAMESPACES[] = {
+	{ CLONE_NEWUSER, LAYER_USER_NAMESPACE }, { CLONE_NEWNS, LAYER_MOUNT_NAMESPACE }, { CLONE_NEWPID, LAYER_PID_NAMESPACE },
+	{ CLONE_NEWNET, LAYER_NETWORK_NAMESPACE }, { CLONE_NEWIPC, LAYER_IPC_NAMESPACE }, { CLONE_NEWUTS, LAYER_UTS_NAMESPACE },
+	{ CLONE_NEWCGROUP, LAYER_CGROUP_NAMESPACE },
+};
+
+struct child {
+	char path[PATH_MAX];
+	int standard[3], control;
+	bool isolated;
+	int failed_errno;
+};
+
+/* Whether id has a meaning on the host, by the map file of this namespace: lines "inside outside count". */
+static bool is_mapped(const char *map, uint32_t id)
+{
+	FILE *file = fopen(map, "re");
+	uint32_t inside, outside, count;
+	bool found = false;
+
+	while (file && !found && fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
+		found = id >= inside && id - inside < count;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
+{
+	uint32_t own = FIRST_FREE_ID + (uint32_t)getpid();
+
+	*uid = geteuid();
+	*gid = getegid();
+	if (*uid == OVERFLOW_ID && !is_mapped("/proc/self/uid_map", *uid))
+		return error_set(err, FAILURE_UID_UNMAPPED, EOVERFLOW, "the caller appears as user %u, which stands for an id that is not mapped", OVERFLOW_ID);
+	if (*uid != 0)
+		return 0;
+	/* Root: an id per process that owns no file and runs nothing else, so that limits by user count this sandbox alone. */
+	if (!is_mapped("/proc/self/uid_map", own) || !is_mapped("/proc/self/gid_map", own))
+		own = OVERFLOW_ID;
+	if (!is_mapped("/proc/self/uid_map", own) || !is_mapped("/proc/self/gid_map", own))
+		return error_set(err, FAILURE_UID_UNMAPPED, 0, "root here has no other id mapped that a program could run as");
+	*uid = own;
+	*gid = own;
+	return 0;
+}
+
+/* Between clone and execve, on memory that is shared with the caller: system calls only. */
+static int child_main(void *argument)
+{
+	struct child *c = argument;
+	char *const argv[] = { (char *)"cordon-init", NULL };
+	char *const env[] = { NULL };
+
+	for (int standard = 0; standard <= 2; standard++)
+		if (dup2(c->standard[standard], standard) < 0)
+			goto fail;
+	if (dup2(c->control, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0u, 0) != 0)
+		goto fail;
+	if (c->isolated && privileges_keep_over_exec() != 0)
+		goto fail;
+	execve(c->path, argv, env);
+fail:
+	c->failed_errno = errno ? errno : EINVAL;
+	_exit(127);
+}
+
+/* Copies of descriptors, all above the numbers that the child will hand out. The control end is close-on-exec in the caller. */
+static int move_up(int fd, int *moved)
+{
+	*moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+	return *moved < 0 ? -1 : 0;
+}
+
+static int clone_failure(int error, struct error *err)
+{
+	switch (error) {
+	case ENOSPC:
+	case EUSERS:
+		return error_set(err, FAILURE_USERNS_LIMIT, error,
+				 "making new namespaces: not the disk, but a number under /proc/sys/user/ or the nesting depth (32) is used up");
+	case EPERM: {
+		/* The kernel's own rule, create_user_ns(): not from inside a chroot(2). */
+		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces (also refused to every process inside a chroot)");
+	}
+	case EAGAIN:
+	case ENOMEM:
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, error, "starting a process (RLIMIT_NPROC or memory)");
+	default:
+		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces: this kernel or container does not take one of them");
+	}
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), saved;
+	ssize_t wrote = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return wrote < 0 ? -1 : 0;
+}
+
+/*
+ * One id inside. Root leaves setgroups open, because init must first drop root's own groups; the capability to use it is gone before the program starts.
+ */
+static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
+{
+	char path[64], line[48];
+
+	snprintf(path, sizeof path, "/proc/%d/setgroups", (int)pid);
+	if (geteuid() != 0 && write_file(path, "deny") != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups in the new user namespace (%s)", path);
+	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
+	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_uid);
+	if (write_file(path, line) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping the user id of the sandbox (%s)", path);
+	snprintf(path, sizeof path, "/proc/%d/gid_map", (int)pid);
+	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_gid);
+	if (write_file(path, line) != 0)
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping the group id of the sandbox (%s)", path);
+	return 0;
+}
+
+static int clone_child(struct child *c, int flags, struct launch *out)
+{
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	sigset_t all, before;
+	int saved;
+
+	if (stack == MAP_FAILED)
+		return -1;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	out->pid = clone(child_main, stack + STACK_BYTES, flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, c, &out->pidfd);
+	saved = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stack, STACK_BYTES);
+	errno = saved;
+	return out->pid < 0 ? -1 : 0;
+}
+
+int launch_init(const struct launch_request *r, struct launch *out, struct error *err)
+{
+	struct child c = { .standard = { -1, -1, -1 }, .control = -1, .isolated = r->isolated };
+	int pair[2] = { -1, -1 }, flags = 0, status = -1;
+
+	*out = (struct launch){ -1, -1, -1, 0 };
+	if (locate(OWN_INIT, c.path, sizeof c.path, err) < 0)
+		return -1;
+	for (size_t i = 0; r->isolated && i < sizeof NAMESPACES / sizeof *NAMESPACES; i++)
+		if (NAMESPACES[i].flag != CLONE_NEWNET || !r->host_network) {
+			flags |= NAMESPACES[i].flag;
+			out->layers |= NAMESPACES[i].layer;
+		}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || move_up(pair[1], &c.control) < 0) {
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
+		goto out;
+	}
+	for (int i = 0; i < 3; i++)
+		if (move_up(r->standard[i], &c.standard[i]) < 0) {
+			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "passing the standard streams on");
+			goto out;
+		}
+	if (clone_child(&c, flags, out) < 0) {
+		clone_failure(errno, err);
+		goto out;
+	}
+	out->control = pair[0];
+	pair[0] = -1;
+	if (c.failed_errno != 0)
+		error_set(err, c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING, c.failed_errno, "executing %s", c.path);
+	else if (!r->isolated || map_ids(out->pid, r, err) == 0)
+		status = 0;
+	if (status < 0)
+		launch_close(out);
+out:
+	for (int i = 0; i < 2; i++)
+		if (pair[i] >= 0)
+			close(pair[i]);
+	for (int i = 0; i < 3; i++)
+		if (c.standard[i] >= 0)
+			close(c.standard[i]);
+	if (c.control >= 0)
+		close(c.control);
+	return status;
+}
+
+void launch_close(struct launch *l)
+{
+	if (l->pidfd >= 0) {
+		struct pollfd gone = { l->pidfd, POLLIN, 0 };
+		siginfo_t info;
+
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+		while (poll(&gone, 1, 5000) < 0 && errno == EINTR)
+			;
+		/* ECHILD where the caller ignores SIGCHLD: the kernel has reaped it already. */
+		waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG | __WALL);
+		close(l->pidfd);
+	}
+	if (l->control >= 0)
+		close(l->control);
+	l->pidfd = l->control = -1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts cordon-init in its namespaces.
+ *
+ * The caller may be any program with any number of threads: nothing is forked with its memory, its signal handlers do not run in the child, and the child's end is
+ * learnt from a pidfd and a socket of its own, never from SIGCHLD.
+ */
+#ifndef CORDON_ISOLATE_SUPERVISE_LAUNCH_H
+#define CORDON_ISOLATE_SUPERVISE_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/error.h"
+
+struct launch {
+	pid_t pid;         /* in the caller's namespace; for messages and cgroups, never for signals */
+	int pidfd;
+	int control;       /* SOCK_SEQPACKET; non-blocking for reading is up to the caller */
+	uint32_t layers;   /* the namespaces that were made */
+};
+
+struct launch_request {
+	bool isolated;      /* make namespaces */
+	bool host_network;  /* but not this one */
+	int standard[3];    /* become 0, 1, 2; kept by the caller */
+	uid_t outside_uid;  /* what the inside id is on the host */
+	gid_t outside_gid;
+};
+
+/*
+ * The ids that a sandbox's program has on the host: the caller's own, or, for a caller who is root here, an id of its own per launch that owns nothing.
+ * Returns 0 or -1 with UID_UNMAPPED.
+ */
+int launch_ids(uid_t *uid, gid_t *gid, struct error *err);
+
+/* Starts it. Returns 0, or -1 with USERNS_DENIED, USERNS_LIMIT, HELPER_MISSING, RESOURCES_EXHAUSTED. */
+int launch_init(const struct launch_request *request, struct launch *out, struct error *err);
+
+/* Kills what is left of it, waits for it, and closes both descriptors. Safe on a launch that failed (pidfd -1). */
+void launch_close(struct launch *l);
+
+#endif

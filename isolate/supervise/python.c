@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding the interpreter. See python.h.
+ *
+ * Starting an interpreter only to learn where it lives would cost as much as the whole execution, so for an ordinary one its layout is read from the file
+ * system: bin/python3 beside lib/python3.N/os.py, pyvenv.cfg above bin. Only a shim, or a layout that is not recognised, is run and asked. That happens as the
+ * caller and outside, which is no more than what the caller's shell would do with the same word.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/python.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANSWER_MS 20000
+
+static const char QUESTION[] =
+	"import sys\n"
+	"print(sys.executable)\n"
+	"for p in sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}): print(p)\n";
+
+extern char **environ;
+
+/* Shown anyway: the system runtime. */
+static bool in_runtime(const char *path)
+{
+	static const char *const ROOTS[] = { "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/" };
+
+	for (size_t i = 0; i < sizeof ROOTS / sizeof *ROOTS; i++)
+		if (strncmp(path, ROOTS[i], strlen(ROOTS[i])) == 0)
+			return true;
+	return strcmp(path, "/usr") == 0 || strcmp(path, "/") == 0;
+}
+
+static bool add_tree(struct python *p, const char *path)
+{
+	struct stat st;
+
+	if (in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return true;
+	for (size_t i = 0; i < p->tree_count; i++)
+		if (strcmp(p->trees[i], path) == 0)
+			return true;
+	if (p->tree_count == PYTHON_MOST_TREES || strlen(path) >= PATH_MAX)
+		return false;
+	strcpy(p->trees[p->tree_count++], path);
+	return true;
+}
+
+/* An installation's own directories, not its prefix: that may be somebody's home. */
+static bool add_installation(struct python *p, const char *prefix)
+{
+	static const char *const PARTS[] = { "bin", "lib", "lib64" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+		int length = snprintf(path, sizeof path, "%s/%s", prefix, PARTS[i]);
+
+		if (length < 0 || (size_t)length >= sizeof path || !add_tree(p, path))
+			return false;
+	}
+	return true;
+}
+
+/* Cuts the last component off. Returns false when there is none to cut. */
+static bool parent(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return false;
+	if (slash == path)
+		slash++;
+	*slash = '\0';
+	return true;
+}
+
+/* Whether prefix/lib (or lib64) holds a standard library: python3.N/os.py. */
+static bool has_library(const char *prefix)
+{
+	static const char *const PLACES[] = { "lib", "lib64" };
+	bool found = false;
+
+	for (size_t i = 0; !found && i < 2; i++) {
+		char path[PATH_MAX + 300];
+		DIR *dir;
+		struct dirent *entry;
+
+		snprintf(path, sizeof path, "%s/%s", prefix, PLACES[i]);
+		dir = opendir(path);
+		while (dir && !found && (entry = readdir(dir))) {
+			if (strncmp(entry->d_name, "python3.", 8) != 0)
+				continue;
+			snprintf(path, sizeof path, "%s/%s/%.200s/os.py", prefix, PLACES[i], entry->d_name);
+			found = access(path, R_OK) == 0;
+		}
+		if (dir)
+			closedir(dir);
+	}
+	return found;
+}
+
+static bool is_virtual_environment(const char *directory)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof path, "%s/pyvenv.cfg", directory);
+	return access(path, R_OK) == 0;
+}
+
+static int find_on_path(const char *name, char *path, struct error *err)
+{
+	const char *list = getenv("PATH");
+	char directory[PATH_MAX];
+
+	if (!list || !*list)
+		list = "/usr/local/bin:/usr/bin:/bin";
+	for (const char *at = list; *at; at += strcspn(at, ":"), at += *at == ':') {
+		size_t length = strcspn(at, ":");
+		struct stat st;
+
+		if (length == 0 || at[0] != '/' || length + strlen(name) + 2 > PATH_MAX)
+			continue; /* a relative entry would mean another program in each directory */
+		memcpy(directory, at, length);
+		directory[length] = '\0';
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directory, name);
+		if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			return 0;
+	}
+	return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s is in no directory of PATH (%.300s)", name, list);
+}
+
+/* Whether the file begins with "#!". */
+static int is_script(const char *path, struct error *err)
+{
+	char start[2] = { 0, 0 };
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), result;
+
+	if (fd < 0)
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "opening the interpreter %s", path);
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+		result = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "the interpreter %s is not an executable file", path);
+	else
+		result = read(fd, start, 2) == 2 && start[0] == '#' && start[1] == '!';
+	close(fd);
+	return result;
+}
+
+static ssize_t read_answer(int fd, char *text, size_t size)
+{
+	size_t length = 0;
+
+	while (length < size - 1) {
+		struct pollfd ready = { fd, POLLIN, 0 };
+		ssize_t got;
+
+		if (poll(&ready, 1, ANSWER_MS) <= 0)
+			return -1;
+		got = read(fd, text + length, size - 1 - length);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	text[length] = '\0';
+	return (ssize_t)length;
+}
+
+/* Runs it with a question about itself. Returns the length of its answer, or -1. */
+static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
+{
+	char *const argv[] = { (char *)path, (char *)"-I", (char *)"-S", (char *)"-c", (char *)QUESTION, NULL };
+	posix_spawn_file_actions_t actions;
+	ssize_t length = -1;
+	int ends[2], code, status = -1;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "asking the interpreter %s about itself", path);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	code = posix_spawn(&pid, path, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	if (code == 0) {
+		length = read_answer(ends[0], text, size);
+		if (length < 0)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(ends[0]);
+	/* Where the caller ignores SIGCHLD there is no status, and the answer has to speak for itself. */
+	if (code != 0 || length <= 0 || (status > 0 && status != -1))
+		return error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is", path);
+	return length;
+}
+
+static int learn_by_asking(struct python *p, struct error *err)
+{
+	char text[8192], real[PATH_MAX], *line = text, asked[PATH_MAX];
+	bool first = true;
+
+	strcpy(asked, p->path);
+	if (ask(p->path, text, sizeof text, err) < 0)
+		return -1;
+	for (char *end; (end = strchr(line, '\n')); line = end + 1, first = false) {
+		*end = '\0';
+		if (line[0] != '/' || strlen(line) >= PATH_MAX)
+			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s gave no usable path for its Python", asked);
+		if (first)
+			strcpy(p->path, line);
+		else if (!(is_virtual_environment(line) ? add_tree(p, line) : add_installation(p, line)))
+			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s needs too many directories", asked);
+	}
+	if (first || access(p->path, X_OK) != 0 || !realpath(p->path, real))
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "%s names an interpreter that is not there", asked);
+	if (!in_runtime(real) && parent(real))
+		add_tree(p, real);
+	return 0;
+}
+
+/* From the file system alone. Returns false when the layout is not a known one. */
+static bool learn_from_layout(struct python *p)
+{
+	char real[PATH_MAX], prefix[PATH_MAX], above[PATH_MAX];
+
+	if (!realpath(p->path, real))
+		return false;
+	strcpy(prefix, real);
+	if (!in_runtime(real) && (!parent(prefix) || !parent(prefix) || !has_library(prefix) || !add_installation(p, prefix)))
+		return false;
+	strcpy(above, p->path);
+	if (!parent(above) || !parent(above))
+		return false;
+	if (is_virtual_environment(above))
+		return add_tree(p, above);
+	strcpy(p->path, real); /* no environment: the links that led here mean nothing */
+	return true;
+}
+
+int python_find(const char *name, struct python *out, struct error *err)
+{
+	char directory[PATH_MAX];
+	int script;
+
+	memset(out, 0, sizeof *out);
+	if (!*name || strlen(name) >= PATH_MAX / 2)
+		return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "the name of the interpreter is empty or too long");
+	if (!strchr(name, '/')) {
+		if (find_on_path(name, out->path, err) < 0)
+			return -1;
+	} else if (name[0] == '/') {
+		strcpy(out->path, name);
+	} else if (!getcwd(directory, sizeof directory) || strlen(directory) + strlen(name) + 2 > PATH_MAX) {
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "the interpreter %s is relative to a directory that is not there", name);
+	} else {
+		strcat(strcat(strcpy(out->path, directory), "/"), name); /* it fits: see above */
+	}
+	script = is_script(out->path, err);
+	if (script < 0)
+		return -1;
+	return !script && learn_from_layout(out) ? 0 : learn_by_asking(out, err);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tier namespace: user, mount, PID, network, IPC, UTS and cgroup namespaces that an ordinary user can make, a root of its own, no capabilities, a system
+ * call filter. Does not stop an attack on the kernel that every process of the host shares.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/execution.h"
+#include "isolate/tiers/builtin.h"
+
+static int probe(struct error *err)
+{
+	return execution_probe(true, err);
+}
+
+static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
+		   struct error *err)
+{
+	result->tier = tier_namespace.name;
+	return execution_run(true, options, program, streams, flags, result, err);
+}
+
+const struct tier tier_namespace = {
+	.interface = TIER_INTERFACE,
+	.name = "namespace",
+	.level = 2,
+	.summary = "namespaces that an ordinary user can make, an own root, no capabilities, a system call filter",
+	.probe = probe,
+	.execute = execute,
+};

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench`: cordon against bubblewrap, as ratios of medians measured in one run.
+
+The two commands of a pair take turns (A B A B ...), so that whatever else the machine does meets both alike. Bubblewrap is given the same namespaces and mounts and the
+same habits as cordon: lo up, a private /proc, six device nodes, three tmpfs, uid 1000, no capabilities, a new session, death with its parent, an
+empty environment, and a system call filter (cordon's own, where the build has one to hand out). Both sides start the same interpreter. Below 1 means that cordon is faster;
+for the throughput above 1 does.
+
+usage: bench.py [--rounds N] [--only PATTERN] [--json]
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BUILD = os.environ.get("CORDON_BUILD") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORDON = os.path.join(BUILD, "isolate", "cordon")
+PYTHON = os.path.realpath("/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable)
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "TMPDIR": "/tmp"}
+
+ETC = {
+    "passwd": "user:x:1000:1000::/workspace:/bin/sh\n", "group": "user:x:1000:\n", "hostname": "sandbox\n", "hosts": "127.0.0.1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n", "resolv.conf": "",
+}
+BODY = "return sum(args['values'])\n"
+ARGUMENTS = '{"values": [1, 2, 3]}'
+# What a careful person writes around a body where there is no runner: arguments in, one JSON object out.
+WRAPPER = """
+import json, sys
+request = json.loads(sys.stdin.readline())
+space = {}
+exec(compile("def body(args):\\n" + "".join("    " + l + "\\n" for l in request["source"].splitlines()), "<body>", "exec"), space)
+try:
+    answer = {"success": True, "output": space["body"](request["args"]), "error": None}
+except Exception as e:
+    answer = {"success": False, "output": None, "error": "%s: %s" % (type(e).__name__, e)}
+sys.stdout.write(json.dumps(answer) + "\\n")
+"""
+
+
+def filter_file():
+    """A file with a BPF program that refuses what cordon's filter refuses in kind, made by libseccomp's own tools when they are here; or None."""
+    try:
+        import ctypes
+        library = ctypes.CDLL("libseccomp.so.2")
+    except OSError:
+        return None
+    library.seccomp_init.restype = ctypes.c_void_p
+    context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(0x7fff0000)))
+    refused = ["ptrace", "process_vm_readv", "process_vm_writev", "bpf", "perf_event_open", "add_key", "request_key", "keyctl", "userfaultfd", "io_uring_setup", "io_uring_enter",
+               "io_uring_register", "open_by_handle_at", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "mount", "umount2", "pivot_root", "chroot", "move_mount",
+               "open_tree", "fsopen", "fsmount", "fsconfig", "fspick", "mount_setattr", "setns", "unshare", "swapon", "swapoff", "reboot", "sethostname", "setdomainname", "settimeofday",
+               "clock_settime", "acct", "quotactl", "syslog", "iopl", "ioperm", "modify_ldt", "pidfd_getfd", "fanotify_init", "kcmp", "vhangup", "name_to_handle_at"]
+    for name in refused:
+        number = library.seccomp_syscall_resolve_name(name.encode())
+        if number >= 0:
+            library.seccomp_rule_add(context, ctypes.c_uint32(0x00050001), ctypes.c_int(number), ctypes.c_uint(0))
+    file = tempfile.TemporaryFile()
+    if library.seccomp_export_bpf(context, ctypes.c_int(file.fileno())) != 0:
+        return None
+    library.seccomp_release(context)
+    return file
+
+
+def bubblewrap(data):
+    """The command line of the peer, up to the command. data(text) stands for a descriptor that holds a text."""
+    argv = [shutil.which("bwrap"), "--unshare-all", "--uid", "1000", "--gid", "1000", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
+    for key, value in ENVIRONMENT.items():
+        argv += ["--setenv", key, value]
+    for directory in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+        if os.path.islink(directory):
+            argv += ["--symlink", os.readlink(directory), directory]
+        elif os.path.isdir(directory):
+            argv += ["--ro-bind", directory, directory]
+    if not PYTHON.startswith("/usr/"):
+        top = os.path.dirname(os.path.dirname(PYTHON))
+        argv += ["--ro-bind", top, top]
+    argv += ["--proc", "/proc", "--dir", "/dev"]
+    for node in ("null", "zero", "full", "random", "urandom", "tty"):
+        argv += ["--dev-bind", "/dev/" + node, "/dev/" + node]
+    for directory in ("/tmp", "/dev/shm", "/workspace"):
+        argv += ["--size", str(64 << 20), "--tmpfs", directory]
+    for name, text in ETC.items():
+        argv += ["--file", data(text), "/etc/" + name]
+    return argv + ["--chdir", "/workspace", "--remount-ro", "/"]
+
+
+def text_file(text):
+    """A descriptor, open for reading at its start, of a file that nobody else has; children inherit it."""
+    file = tempfile.TemporaryFile()
+    file.write(text)
+    file.seek(0)
+    os.set_inheritable(file.fileno(), True)
+    return file
+
+
+class Peer:
+    """One way of running something. call() runs it once and returns seconds: from before the spawn to after the wait, and nothing else in between."""
+
+    def __init__(self, name, argv, stdin=b"", expect=b"", files=()):
+        self.name, self.argv, self.stdin, self.expect, self.files = name, argv, stdin, expect, files
+
+    def call(self):
+        argv, opened = list(self.argv), []
+        for make in self.files:
+            opened.append(make())
+            argv = [str(opened[-1].fileno()) if a is make else a for a in argv]
+        given, answer = text_file(self.stdin), tempfile.TemporaryFile()
+        actions = [(os.POSIX_SPAWN_DUP2, given.fileno(), 0), (os.POSIX_SPAWN_DUP2, answer.fileno(), 1), (os.POSIX_SPAWN_DUP2, answer.fileno(), 2)]
+        started = time.perf_counter()
+        pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=actions)
+        _pid, status = os.waitpid(pid, 0)
+        seconds = time.perf_counter() - started
+        answer.seek(0)
+        said = answer.read()
+        for file in opened + [given, answer]:
+            file.close()
+        if status or self.expect not in said:
+            sys.exit("bench: %s failed: wait status %#x, %r" % (self.name, status, said[-1000:]))
+        return seconds
+
+
+def peer_files():
+    """(makers of descriptors for bubblewrap, the argv pieces that name them). A descriptor is read once, so each call needs new ones."""
+    makers = []
+
+    def data(text):
+        def make():
+            return text_file(text.encode())
+        makers.append(make)
+        return make
+    source = filter_file()
+    program = None
+    if source:
+        source.seek(0)
+        program = source.read()
+        source.close()
+
+    def seccomp():
+        return text_file(program)
+    argv = bubblewrap(data)
+    if program:
+        makers.append(seccomp)
+        argv += ["--seccomp", seccomp]
+    return argv, makers, program is not None
+
+
+def alternate(a, b, rounds):
+    """Two lists of seconds, the calls taking turns."""
+    for peer in (a, b, a, b):
+        peer.call()
+    first, second = [], []
+    for index in range(rounds):
+        if index % 2:
+            second.append(b.call())
+            first.append(a.call())
+        else:
+            first.append(a.call())
+            second.append(b.call())
+    return first, second
+
+
+def throughput(peer, runs=200, workers=2):
+    """Runs a second with so many workers."""
+    left = list(range(runs))
+
+    def work():
+        while True:
+            try:
+                left.pop()
+            except IndexError:
+                return
+            peer.call()
+    threads = [threading.Thread(target=work) for _ in range(workers)]
+    started = time.perf_counter()
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    return runs / (time.perf_counter() - started)
+
+
+def show(name, ratio, target, good, details):
+    print("%-44s %6.3f   (target %s, %s)   %s" % (name, ratio, target, "met" if good else "MISSED", details))
+
+
+def pair(name, a, b, rounds, target, found):
+    first, second = alternate(a, b, rounds)
+    ratio = statistics.median(first) / statistics.median(second)
+    # The spread of the ratio itself, from the two halves of the run.
+    half = rounds // 2
+    halves = [statistics.median(first[:half]) / statistics.median(second[:half]), statistics.median(first[half:]) / statistics.median(second[half:])]
+    details = "cordon %.2f ms, peer %.2f ms; halves %.3f and %.3f" % (statistics.median(first) * 1e3, statistics.median(second) * 1e3, *halves)
+    show(name, ratio, "at most %.1f" % target, ratio <= target, details)
+    found[name] = {"ratio": round(ratio, 4), "target": target, "cordon_ms": round(statistics.median(first) * 1e3, 3), "peer_ms": round(statistics.median(second) * 1e3, 3)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=100, help="calls of each side (at least 60)")
+    parser.add_argument("--only", default="", help="measurements whose name matches")
+    parser.add_argument("--json", action="store_true", help="also print the numbers as JSON")
+    options = parser.parse_args()
+    rounds = max(60, options.rounds)
+    if not shutil.which("bwrap"):
+        print("bench: skipped: bubblewrap is not installed (./bootstrap --developer installs it)")
+        return
+    base, makers, filtered = peer_files()
+    probe = Peer("bubblewrap", base + ["--", "true"], files=makers)
+    probe.call()
+    print("peer: %s%s; interpreter %s; %d rounds each, taking turns" % (
+        subprocess.check_output(["bwrap", "--version"], text=True).strip(), " with a system call filter" if filtered else " without a system call filter (no libseccomp to make one)", PYTHON, rounds))
+    request = (json.dumps({"source": BODY, "args": json.loads(ARGUMENTS)}) + "\n").encode()
+    cordon_true = Peer("cordon run", [CORDON, "run", "--", "true"])
+    peer_true = Peer("bubblewrap", base + ["--", "true"], files=makers)
+    cordon_body = Peer("cordon exec", [CORDON, "exec", "--python", PYTHON, "--args", ARGUMENTS, "-"], stdin=BODY.encode(), expect=b'"output":6')
+    peer_body = Peer("bubblewrap python3 -I", base + ["--", PYTHON, "-I", "-c", WRAPPER], stdin=request, expect=b'"output": 6', files=makers)
+    found = {}
+    if re.search(options.only, "run -- true"):
+        pair("cordon run -- true / bubblewrap", cordon_true, peer_true, rounds, 1.2, found)
+    if re.search(options.only, "exec"):
+        pair("cordon exec / bubblewrap python3 -I", cordon_body, peer_body, rounds, 1.3, found)
+    if re.search(options.only, "throughput"):
+        for name, a, b in (("throughput of run, 200 runs, 2 workers", cordon_true, peer_true), ("throughput of exec, 200 runs, 2 workers", cordon_body, peer_body)):
+            rates = [[], []]
+            for _ in range(3):
+                rates[0].append(throughput(a))
+                rates[1].append(throughput(b))
+            first, second = statistics.median(rates[0]), statistics.median(rates[1])
+            show(name, first / second, "at least 0.9", first / second >= 0.9, "cordon %.0f/s, peer %.0f/s" % (first, second))
+            found[name] = {"ratio": round(first / second, 4), "target": 0.9, "cordon_per_s": round(first, 1), "peer_per_s": round(second, 1)}
+    if options.json:
+        print(json.dumps(found))
+
+
+main()

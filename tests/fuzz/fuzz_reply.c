@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libFuzzer target: the reply that a body's process leaves in shared memory, all the way into a record. Whatever is in it, the record must be one line of
+ * strict JSON, and success must come with a value.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isolate/json_gate.h"
+#include "isolate/result.h"
+#include "isolate/supervise/conversation.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct json_gate_rules RECORD = { .max_depth = 1100, .allow_nul = true, .must_be_object = true, .one_line = true };
+	struct error err = ERROR_INIT;
+	struct buffer record = BUFFER_INIT;
+	struct result result;
+	char reason[200];
+
+	if (result_init(&result, &err) < 0)
+		return 0;
+	result.tier = result.confinement.view = result.confinement.seccomp = result.confinement.network = "fuzz";
+	conversation_take(data, size, &result);
+	if (result.success != (result.output.length > 0) || (!result.success && result.error.length == 0))
+		abort();
+	result_write(&result, &record);
+	if (record.failed || !json_gate_check(&RECORD, record.data, record.length, reason, sizeof reason))
+		abort();
+	buffer_free(&record);
+	result_free(&result);
+	return 0;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is generated from the tables while cordon is built: the manual page and the bash completion.
+
+The completion is called as bash calls it, with the words of a line and the index of the word at the cursor. Nothing of the program itself is started.
+"""
+import os
+import shutil
+import subprocess
+
+from lib import tap
+
+BUILD = os.environ.get("CORDON_BUILD", ".")
+MANUAL = os.path.join(BUILD, "isolate", "cordon.1")
+COMPLETION = os.path.join(BUILD, "isolate", "completion", "cordon")
+
+
+def complete(*words):
+    """What bash would offer for the last word."""
+    if not shutil.which("bash"):
+        tap.skip("there is no bash here")
+    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cordon; printf "%s\\n" "${COMPREPLY[@]}"'
+    process = subprocess.run(["bash", "--norc", "-c", script, "bash", COMPLETION] + list(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, timeout=20, cwd="/", env={"PATH": os.environ["PATH"], "XYZZY_ONE": "1"})
+    tap.equal((process.returncode, process.stderr), (0, b""), "bash")
+    return [line for line in process.stdout.decode().split("\n") if line]
+
+
+@tap.test("the manual page is read by groff without a warning")
+def _():
+    if not shutil.which("groff"):
+        tap.skip("there is no groff here")
+    process = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", MANUAL], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             timeout=20)
+    tap.equal((process.returncode, process.stdout), (0, b""), "groff")
+
+
+@tap.test("the manual page has every part")
+def _():
+    with open(MANUAL, encoding="ascii") as file:
+        text = file.read()
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "RESULT RECORD", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
+        tap.like(text, "(?m)^.SH %s$" % part, part)
+    for word in ("\\-\\-output\\-limit", "userns_denied", "execution_id", "128+n"):
+        tap.ok(word in text, "%s is in it" % word)
+
+
+@tap.test("the first word is completed to a command")
+def _():
+    tap.equal(complete("cordon", "ex"), ["exec"], "ex")
+    tap.ok({"run", "exec", "validate", "doctor", "help"} <= set(complete("cordon", "")), "nothing typed")
+
+
+@tap.cases("options are those of the command: {}", [
+    ("run", "--tt", ["--tty"]), ("exec", "--tt", []), ("exec", "--al", ["--allow"]), ("run", "--al", []), ("doctor", "--j", ["--json"])])
+def _(command, typed, wanted):
+    tap.equal(complete("cordon", command, typed), wanted, typed)
+
+
+@tap.test("values are completed by what they are")
+def _():
+    tap.equal(complete("cordon", "run", "--network", "a"), ["allow"], "a mode")
+    tap.equal(complete("cordon", "run", "--network", "=", "n"), ["none"], "a mode after =")
+    tap.equal(complete("cordon", "run", "--json", "--network", "="), ["none", "allow"], "right after =")
+    tap.equal(complete("cordon", "run", "--inherit-env", "XYZZY"), ["XYZZY_ONE"], "a variable")
+    tap.equal(complete("cordon", "exec", "--args", "@/us"), ["@/usr"], "a file after @")
+    tap.equal(complete("cordon", "exec", "--export", "/us"), ["/usr"], "a directory")
+    tap.equal(complete("cordon", "run", "--timeout", "--"), [], "a number has no completion, and is no option")
+
+
+@tap.test("after the options come files or a command")
+def _():
+    tap.equal(complete("cordon", "exec", "--timeout", "3", "/us"), ["/usr"], "the body of exec")
+    tap.equal(complete("cordon", "exec", "body.py", "/us"), [], "exec has one file only")
+    tap.ok("bash" in complete("cordon", "run", "--", "bas"), "a command")
+    tap.equal(complete("cordon", "run", "ls", "--js"), [], "the options of the command run are its own")
+
+
+@tap.test("what is typed is never expanded")
+def _():
+    for word in ("$(echo x >&2)", "`echo x >&2`", "--network=$(echo x >&2)"):
+        complete("cordon", "run", word)
+        complete("cordon", word)
+        complete("cordon", "run", "--network", word)
+
+
+tap.main()
