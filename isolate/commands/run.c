@@ -39,6 +39,10 @@ static int choose_program(const struct options *o, char **words, struct buffer *
 		buffer_add_text(text, o->code_text);
 	else if (input_read(o->script_file, text, err) < 0)
 		return -1;
+	/* CPython before 3.12 silently drops the rest of the line after one, so what runs would not be what was read. */
+	if (text->length && memchr(text->data, '\0', text->length))
+		return error_set(err, FAILURE_BAD_INPUT, 0, "the script holds a NUL byte at offset %zu, which no Python source may",
+				 (size_t)((char *)memchr(text->data, '\0', text->length) - text->data));
 	p->name = o->script_file && strcmp(o->script_file, "-") != 0 ? o->script_file : "script.py";
 	p->text = text->length ? text->data : "";
 	p->length = text->length;

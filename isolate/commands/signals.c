@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const int COLLECTED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
@@ -47,8 +48,14 @@ int signals_collect(void)
 
 void signals_reset(void)
 {
+	struct rlimit file_size;
 	sigset_t none;
 
+	/* Plans and requests go through memory files, which this limit counts as files. */
+	if (getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur < file_size.rlim_max) {
+		file_size.rlim_cur = file_size.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &file_size);
+	}
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -9,7 +9,7 @@
  */
 int signals_collect(void);
 
-/* What a program that was started with odd signal settings has to put right: SIGCHLD as by default, nothing blocked that we forward. */
+/* What a program that was started with odd settings has to put right: SIGCHLD as by default, nothing blocked that we forward, the soft file size limit at the hard one. */
 void signals_reset(void);
 
 #endif

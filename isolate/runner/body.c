@@ -175,9 +175,10 @@ static enum body_verdict refuse(struct execution *x, struct violations *found)
 
 static enum body_verdict validate_and_execute(struct execution *x, struct violations *found)
 {
-	struct session *session;
+	struct session *session = NULL;
 	PyObject *capsule = session_open(x->request, &session);
 	enum body_verdict verdict;
+	bool ran = false;
 
 	if (!capsule || builtins_make(session, capsule) < 0 || program_load(&x->program, x->request, session, found) < 0) {
 		verdict = fail_with_exception(x, "validate");
@@ -191,8 +192,12 @@ static enum body_verdict validate_and_execute(struct execution *x, struct violat
 		}
 	} else {
 		verdict = execute(x, session);
+		ran = true;
 	}
-	keep(capsule);
+	if (ran)
+		keep(capsule);
+	else if (session)
+		session_close(session);
 	Py_XDECREF(capsule);
 	return verdict;
 }

@@ -19,7 +19,8 @@ struct output_failure {
 
 /*
  * Writes value as JSON (ASCII, integers of any size, floats as repr, keys in order) to at most size bytes at data. limit is what the message says
- * when that is not enough. Returns 0 and sets *length, or -1 and fills failure. No method of the body's objects is called. Never raises.
+ * when that is not enough. Returns 0 and sets *length, or -1 and fills failure. No method of the objects in value is called; of a type
+ * that JSON does not have, the class is asked for its name and kind. Never raises.
  */
 int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length, struct output_failure *failure);
 

@@ -14,42 +14,80 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/*
+ * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking, by its /proc name; a socket has MSG_DONTWAIT, and a file
+ * never makes a writer wait. A file must not be opened anew: it would lose its offset and O_APPEND.
+ */
+static int open_sink(struct capture *c, int fd)
+{
+	char path[40];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -1;
+	c->is_socket = S_ISSOCK(st.st_mode);
+	c->pass_to = -1;
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		c->pass_to = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	if (c->pass_to < 0)
+		c->pass_to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	c->backlog = malloc(CAPTURE_BLOCK);
+	return c->pass_to < 0 || !c->backlog ? -1 : 0;
+}
 
 int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	*c = (struct capture){ .source = -1, .pass_to = -1, .limit = limit, .kept = kept };
+	if ((pass_to >= 0 && open_sink(c, pass_to) < 0) || pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
-		close(ends[0]);
-		close(ends[1]);
-		return -1;
-	}
-	*c = (struct capture){ ends[0], pass_to, limit, kept };
+	c->source = ends[0];
 	*write_end = ends[1];
-	return 0;
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK);
 }
 
-/* Writes all of it, waiting for a slow reader: that is the program's back-pressure. Returns false when the reader is gone. */
-static bool pass_on(struct capture *c, const char *bytes, size_t length)
+bool capture_is_blocked(const struct capture *c)
 {
-	while (length > 0) {
-		ssize_t wrote = write(c->pass_to, bytes, length);
-		struct pollfd ready = { c->pass_to, POLLOUT, 0 };
+	return c->start < c->end;
+}
+
+static void close_source(struct capture *c)
+{
+	if (c->source >= 0)
+		close(c->source);
+	c->source = -1;
+}
+
+void capture_pass(struct capture *c)
+{
+	while (c->start < c->end) {
+		size_t length = c->end - c->start;
+		ssize_t wrote = c->is_socket ? send(c->pass_to, c->backlog + c->start, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+					     : write(c->pass_to, c->backlog + c->start, length);
 
 		if (wrote > 0) {
-			bytes += wrote;
-			length -= (size_t)wrote;
+			c->start += (size_t)wrote;
 		} else if (wrote < 0 && errno == EAGAIN) {
-			poll(&ready, 1, 100);
+			return;
 		} else if (wrote == 0 || errno != EINTR) {
-			return false;
+			/* The reader is gone: so is the stream, and the program's next write meets a broken pipe. */
+			c->start = c->end = 0;
+			close_source(c);
+			return;
 		}
 	}
-	return true;
+	c->start = c->end = 0;
 }
 
 static void keep(struct capture *c, const char *bytes, size_t length)
@@ -63,38 +101,75 @@ static void keep(struct capture *c, const char *bytes, size_t length)
 
 int capture_read(struct capture *c, size_t most)
 {
-	char block[65536];
+	char block[CAPTURE_BLOCK], *into = c->pass_to >= 0 ? c->backlog : block;
 
-	while (most > 0) {
-		ssize_t got = read(c->source, block, sizeof block);
+	while (most > 0 && c->source >= 0) {
+		ssize_t got;
 
+		capture_pass(c);
+		if (capture_is_blocked(c) || c->source < 0)
+			break;
+		got = read(c->source, into, CAPTURE_BLOCK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
 			return 1;
 		if (got <= 0) {
-			close(c->source);
-			c->source = -1;
+			close_source(c);
 			return got < 0 ? -1 : 0;
 		}
-		if (c->pass_to < 0)
+		if (c->pass_to >= 0)
+			c->end = (size_t)got;
+		else
 			keep(c, block, (size_t)got);
-		else if (!pass_on(c, block, (size_t)got)) {
-			close(c->source);
-			c->source = -1;
-			return 0;
-		}
 		most -= (size_t)got < most ? (size_t)got : most;
 	}
-	return 1;
+	capture_pass(c);
+	return c->source >= 0;
 }
 
-void capture_finish(struct capture *c)
+static bool has_more(int fd)
+{
+	struct pollfd ready = { fd, POLLIN, 0 };
+
+	return poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void capture_finish(struct capture *c, int64_t deadline_us)
 {
 	/* A pipe holds at most 1 MiB by default, so a writer that is still there cannot keep us. */
-	if (c->source >= 0)
-		capture_read(c, 2 << 20);
-	if (c->source >= 0)
-		close(c->source);
-	c->source = -1;
+	size_t left = 2 << 20;
+
+	while (c->source >= 0 || capture_is_blocked(c)) {
+		struct pollfd ready = { c->pass_to, POLLOUT, 0 };
+		int wait_ms = -1;
+
+		if (c->source >= 0 && !capture_is_blocked(c)) {
+			capture_read(c, CAPTURE_BLOCK);
+			left -= left < CAPTURE_BLOCK ? left : CAPTURE_BLOCK;
+			if (!capture_is_blocked(c) && (left == 0 || c->source < 0 || !has_more(c->source)))
+				break;
+			continue;
+		}
+		if (deadline_us > 0)
+			wait_ms = now_us() >= deadline_us ? 0 : (int)((deadline_us - now_us()) / 1000) + 1;
+		if (poll(&ready, 1, wait_ms) == 0)
+			break; /* the deadline */
+		capture_pass(c);
+	}
+	close_source(c);
+	if (c->pass_to >= 0)
+		close(c->pass_to);
+	c->pass_to = -1;
+	free(c->backlog);
+	c->backlog = NULL;
+	c->start = c->end = 0;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One output stream of a program: kept up to a limit, or passed on. */
+/*
+ * One output stream of a program: kept up to a limit, or passed on.
+ *
+ * Passing on never blocks: what the reader has no room for waits in one bounded backlog, and while it is not empty nothing more is taken from the
+ * program. That is the program's back-pressure, and the clock goes on meanwhile.
+ */
 #ifndef CORDON_ISOLATE_SUPERVISE_CAPTURE_H
 #define CORDON_ISOLATE_SUPERVISE_CAPTURE_H
 
@@ -8,9 +13,14 @@
 
 #include "isolate/result.h"
 
+#define CAPTURE_BLOCK 65536
+
 struct capture {
 	int source;              /* our end of the pipe, non-blocking; -1 when it has ended */
-	int pass_to;             /* or -1 */
+	int pass_to;             /* a descriptor of our own for the caller's, or -1 */
+	bool is_socket;
+	char *backlog;           /* CAPTURE_BLOCK bytes, owned; of them [start, end) wait for the reader */
+	size_t start, end;
 	uint64_t limit;          /* most bytes to keep */
 	struct captured *kept;
 };
@@ -24,7 +34,16 @@ int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured
  */
 int capture_read(struct capture *c, size_t most);
 
-/* Takes what is in the pipe right now and closes it, whoever else may hold its other end. */
-void capture_finish(struct capture *c);
+/* Whether bytes wait for the reader of pass_to: then that descriptor is to be watched (POLLOUT), and not the source. */
+bool capture_is_blocked(const struct capture *c);
+
+/* Gives the reader what it has room for. */
+void capture_pass(struct capture *c);
+
+/*
+ * Takes what is in the pipe right now and closes it, whoever else may hold its other end. What is to be passed on is passed until deadline_us
+ * (CLOCK_MONOTONIC microseconds; 0 = for as long as there is a reader); what the reader has not taken by then is dropped.
+ */
+void capture_finish(struct capture *c, int64_t deadline_us);
 
 #endif

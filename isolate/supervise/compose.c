@@ -65,6 +65,7 @@ static const char BOOT[] =
 	"try: import _cordon\n"
 	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
 	"del sys.path[0]\n"
+	"if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
 	"try: _cordon.preload(sys.argv[2])\n"
 	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(80)\n"
 	"_cordon.serve(3)\n";
@@ -266,20 +267,26 @@ static bool is_private(const char *path)
 	return false;
 }
 
+/* A tree of the host's; where a fresh directory would hide it from the runner's executions, they are told to carry it over. */
+static int add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err)
+{
+	size_t length = strlen(target) + 1;
+
+	plan_add_bind(b, source, target, 0);
+	if (!is_private(target))
+		return 0;
+	if (length > sizeof spawn->targets - spawn->targets_length)
+		return error_set(err, FAILURE_BAD_OPTION, E2BIG, "too many places below /tmp, /workspace and /dev/shm are to be shown");
+	memcpy(spawn->targets + spawn->targets_length, target, length);
+	spawn->targets_length += (uint32_t)length;
+	return 0;
+}
+
 static int add_named_trees(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
 {
-	for (size_t i = 0; i < o->ro_count; i++) {
-		const char *target = o->ro[i].target;
-		size_t length = strlen(target) + 1;
-
-		plan_add_bind(b, o->ro[i].source, target, 0);
-		if (!is_private(target))
-			continue;
-		if (length > sizeof spawn->targets - spawn->targets_length)
-			return error_set(err, FAILURE_BAD_OPTION, E2BIG, "--ro names too many places below /tmp, /workspace and /dev/shm");
-		memcpy(spawn->targets + spawn->targets_length, target, length);
-		spawn->targets_length += (uint32_t)length;
-	}
+	for (size_t i = 0; i < o->ro_count; i++)
+		if (add_tree(b, o->ro[i].source, o->ro[i].target, spawn, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -311,12 +318,13 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 	return 0;
 }
 
-static int python_for(const struct composition_input *in, struct plan_builder *b, struct python *python, struct error *err)
+static int python_for(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct python *python, struct error *err)
 {
 	if (python_find(in->options->python, python, err) < 0)
 		return -1;
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
-		plan_add_bind(b, python->trees[i], python->trees[i], 0);
+		if (add_tree(b, python->trees[i], python->trees[i], &out->spawn, err) < 0)
+			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
 	return 0;
@@ -354,7 +362,7 @@ static int compose_script(const struct composition_input *in, struct plan_builde
 	char path[PATH_MAX];
 	int fd;
 
-	if (python_for(in, b, &python, err) < 0)
+	if (python_for(in, b, out, &python, err) < 0)
 		return -1;
 	plan_add_argument(b, "-u"); /* what is printed must be seen at once, and not be lost at a timeout */
 	if (in->isolated) {
@@ -415,6 +423,20 @@ static int compose_request(const struct composition_input *in, struct compositio
 	return out->request_fds[0] < 0 ? -1 : 0;
 }
 
+/*
+ * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so a copy lies in the workspace until it is loaded.
+ */
+static int lend_runner(struct plan_builder *b, const char *runner, struct composition *out, struct error *err)
+{
+	int fd = open(runner, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, FAILURE_HELPER_MISSING, errno, "opening the runner %s", runner);
+	plan_add_copy(b, "_cordon.so", (unsigned)out->fd_count, 0500);
+	out->fds[out->fd_count++] = fd;
+	return 0;
+}
+
 /* The fork server: an interpreter that loads the runner and waits on descriptor 3. */
 static int compose_runner(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
 {
@@ -423,14 +445,15 @@ static int compose_runner(const struct composition_input *in, struct plan_builde
 	struct python python;
 	int pair[2];
 
-	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, &python, err) < 0)
+	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, &python, err) < 0)
 		return -1;
 	if (in->isolated) {
 		plan_add_bind(b, runner, RUNNER_DIRECTORY "/_cordon.so", 0);
 		strcpy(directory, RUNNER_DIRECTORY);
 	} else {
-		strcpy(directory, runner);
-		*strrchr(directory, '/') = '\0';
+		strcpy(directory, out->workspace);
+		if (lend_runner(b, runner, out, err) < 0)
+			return -1;
 	}
 	plan_add_argument(b, "-I");
 	plan_add_argument(b, "-c");
@@ -438,6 +461,8 @@ static int compose_runner(const struct composition_input *in, struct plan_builde
 	plan_add_argument(b, directory);
 	join(&preload, &in->options->preload);
 	plan_add_argument(b, preload.length ? preload.data : "");
+	if (!in->isolated)
+		plan_add_argument(b, "lent");
 	buffer_free(&preload);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the runner's socket");

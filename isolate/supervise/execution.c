@@ -44,7 +44,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -61,6 +61,7 @@ struct execution {
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
+	uint64_t held_signals;           /* bit n: signal n came before the program ran */
 	int64_t started_us, ended_us;
 	int outer_status;
 };
@@ -167,6 +168,9 @@ static void on_started(struct execution *x, const struct report *r)
 	x->program_started = true;
 	x->started_us = now_us();
 	set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	for (int number = 1; number < 64; number++)
+		if (x->held_signals & (UINT64_C(1) << number))
+			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
 }
 
 static void on_ended(struct execution *x, const struct report *r)
@@ -287,35 +291,58 @@ static void on_process(struct execution *x)
 	x->gone = true;
 }
 
-/* A byte from the caller: a signal to pass on. */
+static void pass_signal(struct execution *x, int number)
+{
+	bool asks_to_end = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+
+	if (number == SIGWINCH)
+		terminal_resize(&x->terminal);
+	x->interrupts += asks_to_end;
+	/* A body has no handlers to wait for, and somebody who asks three times means it. */
+	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
+		x->result->signal = number;
+		end(x);
+	} else if (x->phase == RUNNING) {
+		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	} else if (x->phase == STARTING) {
+		x->held_signals |= UINT64_C(1) << number;
+	}
+}
+
+/* Bytes from the caller, each a signal to pass on. */
 static void on_caller(struct execution *x)
 {
 	unsigned char numbers[16];
 	ssize_t count = read(x->streams->control, numbers, sizeof numbers);
 
-	if (count <= 0)
+	if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
 		unwatch(x, x->streams->control);
-	for (ssize_t i = 0; i < count; i++) {
-		bool asks_to_end = numbers[i] == SIGINT || numbers[i] == SIGTERM || numbers[i] == SIGHUP || numbers[i] == SIGQUIT;
-
-		if (numbers[i] == SIGWINCH)
-			terminal_resize(&x->terminal);
-		x->interrupts += asks_to_end;
-		/* A body has no handlers to wait for, and somebody who asks three times means it. */
-		if (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2 || x->phase == STARTING)) {
-			x->result->signal = numbers[i];
-			end(x);
-		} else if (x->phase == RUNNING) {
-			syscall(SYS_pidfd_send_signal, x->launch.pidfd, (int)numbers[i], NULL, 0);
-		}
-	}
+	for (ssize_t i = 0; i < count; i++)
+		if (numbers[i] > 0 && numbers[i] < 64)
+			pass_signal(x, numbers[i]);
 }
 
-static void on_stream(struct capture *c)
+/*
+ * Either the program is read or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
+ */
+static void on_stream(struct execution *x, struct capture *c, enum source from, enum source to)
 {
-	/* At its end the descriptor is closed, which takes it out of the epoll set. */
-	if (c->source >= 0)
+	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
+	bool was_blocked = capture_is_blocked(c);
+
+	capture_pass(c);
+	if (!capture_is_blocked(c) && c->source >= 0)
 		capture_read(c, READ_AT_ONCE);
+	if (capture_is_blocked(c) == was_blocked)
+		return;
+	if (!was_blocked) {
+		unwatch(x, c->source);
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, c->pass_to, &event);
+	} else {
+		unwatch(x, c->pass_to);
+		if (c->source >= 0)
+			watch(x, c->source, from);
+	}
 }
 
 static void on_event(struct execution *x, enum source source)
@@ -329,13 +356,15 @@ static void on_event(struct execution *x, enum source source)
 		on_inner(x);
 		break;
 	case FROM_OUT:
-		on_stream(&x->out);
+	case TO_OUT:
+		on_stream(x, &x->out, FROM_OUT, TO_OUT);
 		break;
 	case FROM_ERR:
-		on_stream(&x->errors);
+	case TO_ERR:
+		on_stream(x, &x->errors, FROM_ERR, TO_ERR);
 		break;
 	case FROM_SERVER:
-		on_stream(&x->server);
+		on_stream(x, &x->server, FROM_SERVER, FROM_SERVER);
 		break;
 	case FROM_TIMER:
 		on_timer(x);
@@ -458,26 +487,31 @@ out:
 	return status;
 }
 
-/* SIGPIPE is the caller's business everywhere but in here, where a reader that went away is an ordinary event. */
-static void block_pipe_signal(sigset_t *before, bool *pending)
+/*
+ * SIGPIPE and SIGXFSZ are the caller's business everywhere but in here, where a reader that went away and a file size limit of the caller's are ordinary
+ * errors of write(2). Sets *own to those of the two that were not pending before.
+ */
+static void block_write_signals(sigset_t *before, sigset_t *own)
 {
-	sigset_t pipe, waiting;
+	static const int SIGNALS[] = { SIGPIPE, SIGXFSZ };
+	sigset_t both, waiting;
 
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
+	sigemptyset(&both);
+	sigemptyset(own);
 	sigpending(&waiting);
-	*pending = sigismember(&waiting, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, before);
+	for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) {
+		sigaddset(&both, SIGNALS[i]);
+		if (!sigismember(&waiting, SIGNALS[i]))
+			sigaddset(own, SIGNALS[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &both, before);
 }
 
-static void unblock_pipe_signal(const sigset_t *before, bool was_pending)
+static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 {
 	const struct timespec now = { 0, 0 };
-	sigset_t pipe;
 
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	while (!was_pending && sigtimedwait(&pipe, NULL, &now) > 0)
+	while (sigtimedwait(own, NULL, &now) > 0)
 		;
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
@@ -497,6 +531,17 @@ static int export(struct execution *x)
 	return 0;
 }
 
+/* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */
+static void finish_streams(struct execution *x)
+{
+	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
+	int64_t deadline = waits ? 0 : x->phase == STARTING || x->options->timeout_us == 0 ? 1 : x->started_us + x->options->timeout_us;
+
+	capture_finish(&x->out, deadline);
+	capture_finish(&x->errors, deadline);
+	capture_finish(&x->server, 1);
+}
+
 /* The loop is over and nothing runs any more: what was left becomes the result. */
 static int conclude(struct execution *x)
 {
@@ -506,12 +551,10 @@ static int conclude(struct execution *x)
 		.ended = x->ended,
 		.outer_status = x->outer_status,
 		.last_words = &x->last_words.bytes,
-		.python = x->options->python,
+		.command = x->program->kind == PROGRAM_COMMAND ? x->program->argv[0] : x->options->python,
 	};
 
-	capture_finish(&x->out);
-	capture_finish(&x->errors);
-	capture_finish(&x->server);
+	finish_streams(x);
 	if (x->failed)
 		return -1;
 	x->result->duration_us = x->program_started && x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
@@ -530,9 +573,7 @@ static void release(struct execution *x)
 	terminal_restore(&x->terminal);
 	launch_close(&x->launch);
 	cgroup_remove(&x->cgroup);
-	capture_finish(&x->out);
-	capture_finish(&x->errors);
-	capture_finish(&x->server);
+	finish_streams(x);
 	close_fds(fds, sizeof fds / sizeof *fds);
 	compose_free(&x->composition);
 	buffer_free(&x->last_words.bytes);
@@ -547,11 +588,10 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		.terminal = { .fd = -1, .master = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
 		.composition.runner_socket = -1, .outer_status = -1,
 	};
-	sigset_t before;
-	bool pending;
+	sigset_t before, own;
 	int status;
 
-	block_pipe_signal(&before, &pending);
+	block_write_signals(&before, &own);
 	status = start(&x, flags);
 	if (status == 0)
 		status = open_loop(&x);
@@ -565,7 +605,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	if (status == 0)
 		status = conclude(&x);
 	release(&x);
-	unblock_pipe_signal(&before, pending);
+	unblock_write_signals(&before, &own);
 	return status;
 }
 

@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -49,18 +50,24 @@ struct child {
 	int failed_errno;
 };
 
-/* Whether id has a meaning on the host, by the map file of this namespace: lines "inside outside count". */
-static bool is_mapped(const char *map, uint32_t id)
+/* What id is one namespace further out, by the map file of this one: lines "inside outside count". -1 when it has no meaning there. */
+static int64_t outside_of(const char *map, uint32_t id)
 {
 	FILE *file = fopen(map, "re");
 	uint32_t inside, outside, count;
-	bool found = false;
+	int64_t found = -1;
 
-	while (file && !found && fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
-		found = id >= inside && id - inside < count;
+	while (file && found < 0 && fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
+		if (id >= inside && id - inside < count)
+			found = (int64_t)outside + (id - inside);
 	if (file)
 		fclose(file);
 	return found;
+}
+
+static bool is_mapped(uint32_t id)
+{
+	return outside_of("/proc/self/uid_map", id) >= 0 && outside_of("/proc/self/gid_map", id) >= 0;
 }
 
 int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
@@ -69,18 +76,22 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 
 	*uid = geteuid();
 	*gid = getegid();
-	if (*uid == OVERFLOW_ID && !is_mapped("/proc/self/uid_map", *uid))
+	if (*uid == OVERFLOW_ID && outside_of("/proc/self/uid_map", *uid) < 0)
 		return error_set(err, FAILURE_UID_UNMAPPED, EOVERFLOW, "the caller appears as user %u, which stands for an id that is not mapped", OVERFLOW_ID);
 	if (*uid != 0)
 		return 0;
 	/* Root: an id per process that owns no file and runs nothing else, so that limits by user count this sandbox alone. */
-	if (!is_mapped("/proc/self/uid_map", own) || !is_mapped("/proc/self/gid_map", own))
+	if (!is_mapped(own))
 		own = OVERFLOW_ID;
-	if (!is_mapped("/proc/self/uid_map", own) || !is_mapped("/proc/self/gid_map", own))
-		return error_set(err, FAILURE_UID_UNMAPPED, 0, "root here has no other id mapped that a program could run as");
-	*uid = own;
-	*gid = own;
-	return 0;
+	if (is_mapped(own)) {
+		*uid = own;
+		*gid = own;
+		return 0;
+	}
+	/* Root of a namespace with one id is an ordinary user outside, and there is no other id to take. But never the host's own root. */
+	if (outside_of("/proc/self/uid_map", 0) > 0)
+		return 0;
+	return error_set(err, FAILURE_UID_UNMAPPED, 0, "root here has no other id mapped that a program could run as");
 }
 
 /* Between clone and execve, on memory that is shared with the caller: system calls only. */
@@ -141,15 +152,13 @@ static int write_file(const char *path, const char *text)
 	return wrote < 0 ? -1 : 0;
 }
 
-/*
- * One id inside. Root leaves setgroups open, because init must first drop root's own groups; the capability to use it is gone before the program starts.
- */
+/* One id inside, and the groups stay what they are. */
 static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 {
 	char path[64], line[48];
 
 	snprintf(path, sizeof path, "/proc/%d/setgroups", (int)pid);
-	if (geteuid() != 0 && write_file(path, "deny") != 0)
+	if (write_file(path, "deny") != 0)
 		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups in the new user namespace (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
 	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_uid);
@@ -162,20 +171,40 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 	return 0;
 }
 
+/*
+ * Root's supplementary groups must not go with the child, and behind "deny" it could not drop them. So this thread is without them for the moment of the clone: the
+ * raw calls change one thread's credentials, not the process's. Returns the number of groups put aside, -1 when there is nothing to put back.
+ */
+static int put_groups_aside(gid_t *groups, int most)
+{
+	int count = geteuid() == 0 ? (int)syscall(SYS_getgroups, most, groups) : -1;
+
+	return count >= 0 && syscall(SYS_setgroups, 0, NULL) == 0 ? count : -1;
+}
+
 static int clone_child(struct child *c, int flags, struct launch *out)
 {
+	gid_t *groups = malloc(NGROUPS_MAX * sizeof *groups);
+	int group_count;
 	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	sigset_t all, before;
 	int saved;
 
-	if (stack == MAP_FAILED)
+	if (!groups || stack == MAP_FAILED) {
+		free(groups);
+		errno = ENOMEM;
 		return -1;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	group_count = put_groups_aside(groups, NGROUPS_MAX);
 	out->pid = clone(child_main, stack + STACK_BYTES, flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, c, &out->pidfd);
 	saved = errno;
+	if (group_count > 0)
+		syscall(SYS_setgroups, group_count, groups);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	munmap(stack, STACK_BYTES);
+	free(groups);
 	errno = saved;
 	return out->pid < 0 ? -1 : 0;
 }

@@ -82,6 +82,18 @@ static void say_signal(struct result *r)
 	say(r, "Signal", sentence);
 }
 
+static void say_not_executed(const struct verdict_facts *f, struct result *r)
+{
+	struct buffer sentence = BUFFER_INIT;
+
+	text_visible(&sentence, f->command, strnlen(f->command, 300), TEXT_ONE_LINE);
+	buffer_printf(&sentence, " could not be executed inside the sandbox: %s (%s)", strerrordesc_np(r->exec_errno), error_errno_name(r->exec_errno));
+	if (r->exec_errno == ENOENT)
+		buffer_add_text(&sentence, "; only the system's programs are there, see --ro and --copy-in");
+	say(r, "ExecError", sentence.failed ? "the command could not be executed inside the sandbox" : sentence.data);
+	buffer_free(&sentence);
+}
+
 static int runner_failure(const struct verdict_facts *f, struct error *err)
 {
 	struct buffer words = BUFFER_INIT;
@@ -90,11 +102,11 @@ static int runner_failure(const struct verdict_facts *f, struct error *err)
 
 	text_visible(&words, f->last_words->data, f->last_words->length < 300 ? f->last_words->length : 300, TEXT_ONE_LINE);
 	if (code == RUNNER_NOT_LOADED)
-		status = error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s", f->python, words.length ? words.data : "it gave no reason");
+		status = error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s", f->command, words.length ? words.data : "it gave no reason");
 	else if (code == PRELOAD_FAILED)
 		status = error_set(err, FAILURE_BAD_OPTION, 0, "--preload: %s", words.length ? words.data : "the import failed");
 	else
-		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s did not start as a Python interpreter: %s", f->python,
+		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s did not start as a Python interpreter: %s", f->command,
 				   words.length ? words.data : code == PYTHON_TOO_OLD ? "it is too old" : "it ended without a word");
 	buffer_free(&words);
 	return status;
@@ -105,10 +117,9 @@ int verdict_reach(const struct verdict_facts *f, struct result *r, struct error 
 	char sentence[160];
 
 	if (r->exec_errno && f->is_body)
-		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno, "executing %s inside the sandbox", f->python);
+		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno, "executing %s inside the sandbox", f->command);
 	if (r->exec_errno) {
-		snprintf(sentence, sizeof sentence, "the command could not be executed inside the sandbox: %s", strerrordesc_np(r->exec_errno));
-		say(r, "ExecError", sentence);
+		say_not_executed(f, r);
 		return 0;
 	}
 	if (!f->program_started && r->signal == 0)

@@ -12,7 +12,7 @@ struct verdict_facts {
 	bool ended;                       /* and PID 1 reported its end */
 	int outer_status;                 /* of the runner's fork server, -1 when it was not reported */
 	const struct buffer *last_words;  /* what the interpreter wrote before it served */
-	const char *python;
+	const char *command;              /* what was to be executed, as the caller named it */
 };
 
 /* Takes status and sums of a REPORT_ENDED into the result. */
