@@ -15,6 +15,7 @@ ACCEPTED = [
     ("1", "# zero-width joiners belong to some scripts: \u200d\nreturn 1"),
     ('["1","22","333"]', "import re\nreturn re.findall(r'\\d+', args['text'])", {"allow": "re", "args": '{"text": "a1 b22 c333"}'}),
     ("3", "def add(a, b):\n    return a + b", {"return_expr": "add(1, 2)"}),
+    ("3", "x = 1", {"return_expr": " x + 2"}),
     ("[1,2]", "x = 1", {"return_expr": "[\n  x,\n  2,\n]"}),
     ('"a\\n    b"', "if 1:\n    text = '''a\n    b'''\nreturn text"),
     # names that look like builtins
@@ -57,6 +58,7 @@ ACCEPTED = [
     ('[404,"no k"]', "class E(Exception):\n    def __init__(self, code, msg):\n        self.code = code\n        Exception.__init__(self, msg)\ntry:\n"
         "    raise E(404, 'no k')\nexcept E as e:\n    return [e.code, str(e)]", {"permit": "__init__"}),
     ('["int",true,"d"]', "return [type(1).__name__, hasattr('x', 'upper'), getattr('x', 'nope', 'd')]", {"permit": "type,hasattr,getattr"}),
+    ("[true,false]", "return [hasattr([], '__len__'), hasattr(1, '__len__')]", {"permit": "hasattr"}),
     # modules
     ('"Point"', "import json\nreturn json.loads('{\"__class__\": \"Point\"}')['__class__']", {"allow": "json", "permit": "__class__"}),
     ("1", "import json\ntry:\n    json.loads('{')\nexcept json.JSONDecodeError as e:\n    return e.pos", {"allow": "json"}),

@@ -37,17 +37,21 @@ static PyObject *guard_format(PyObject *self, PyObject *value)
 	return reference(value);
 }
 
+static int check_name(PyObject *name)
+{
+	if (PyUnicode_CheckExact(name))
+		return 0;
+	PyErr_SetString(PyExc_TypeError, "attribute name must be a string, and not a subclass of it");
+	return -1;
+}
+
 /* May the attribute `name` of object be reached by string? Returns 0, or -1 with the exception set. */
 static int judge_name(PyObject *capsule, PyObject *object, PyObject *name)
 {
 	struct session *session = session_of(capsule);
 
-	if (!session)
+	if (!session || check_name(name) < 0)
 		return -1;
-	if (!PyUnicode_CheckExact(name)) {
-		PyErr_SetString(PyExc_TypeError, "attribute name must be a string, and not a subclass of it");
-		return -1;
-	}
 	if (session_permits(session, name))
 		return 0;
 	if (rules_attribute(name) || (names_format(name) && is_text_template(object)) || (PyModule_Check(object) && rules_is_private(name))) {
@@ -71,11 +75,13 @@ static PyObject *guarded_getattr(PyObject *capsule, PyObject *arguments)
 	return value;
 }
 
+/* Any name may be asked for: only the answer comes out, not the value. */
 static PyObject *guarded_hasattr(PyObject *capsule, PyObject *arguments)
 {
 	PyObject *object, *name, *value;
 
-	if (!PyArg_ParseTuple(arguments, "OO:hasattr", &object, &name) || judge_name(capsule, object, name) < 0)
+	(void)capsule;
+	if (!PyArg_ParseTuple(arguments, "OO:hasattr", &object, &name) || check_name(name) < 0)
 		return NULL;
 	value = PyObject_GetAttr(object, name);
 	if (!value && !PyErr_ExceptionMatches(PyExc_AttributeError))

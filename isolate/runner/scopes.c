@@ -153,21 +153,49 @@ int scopes_add_origin(struct symbol *symbol, PyObject *module, PyObject *name)
 
 const struct symbol *scopes_resolve(const struct scopes *scopes, int scope, PyObject *name)
 {
-	const struct symbol *symbol;
+	const struct symbol *symbol, *in_class = NULL;
 
 	for (int at = scope; at > SCOPE_GLOBAL; at = scopes->scopes[at].parent) {
-		if (at != scope && scopes->scopes[at].kind == SCOPE_CLASS)
+		bool is_class = scopes->scopes[at].kind == SCOPE_CLASS;
+
+		if (at != scope && is_class)
 			continue;
 		symbol = find(scopes, at, name);
 		if (!symbol || (symbol->flags & SYMBOL_NONLOCAL))
 			continue;
 		if (symbol->flags & SYMBOL_GLOBAL)
 			break;
-		if (symbol->flags & SYMBOL_BOUND)
-			return symbol;
+		if (!(symbol->flags & SYMBOL_BOUND))
+			continue;
+		if (!is_class || symbol->origins)
+			return in_class && !symbol->origins ? in_class : symbol;
+		/* Before the class body binds it, the name is the one outside; an import there must not hide behind it. */
+		in_class = symbol;
 	}
 	symbol = find(scopes, SCOPE_GLOBAL, name);
-	return symbol && (symbol->flags & SYMBOL_BOUND) ? symbol : NULL;
+	if (!symbol || !(symbol->flags & SYMBOL_BOUND) || (in_class && !symbol->origins))
+		return in_class;
+	return symbol;
+}
+
+/* What a nonlocal statement's scope binds belongs to the function further out. */
+static int settle_nonlocal(struct scopes *scopes, int index)
+{
+	struct symbol *inner = &scopes->symbols[index], *outer;
+	int parent = scopes->scopes[inner->scope].parent;
+
+	if (!(inner->flags & SYMBOL_NONLOCAL) || !inner->binds || parent < 0)
+		return 0;
+	outer = (struct symbol *)scopes_resolve(scopes, parent, inner->name);
+	if (!outer)
+		return 0;
+	outer->binds += inner->binds;
+	outer->flags |= inner->flags & (SYMBOL_OTHER | SYMBOL_EXCEPTION);
+	for (struct origin *o = inner->origins; o; o = o->next) {
+		if (scopes_add_origin(outer, o->module, o->name) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 bool scopes_may_fall_through(const struct scopes *scopes, const struct symbol *symbol)
@@ -210,6 +238,10 @@ PyObject *scopes_promote(struct scopes *scopes, PyObject *taken)
 {
 	PyObject *names = PyList_New(0);
 
+	for (int i = 0; names && i < scopes->symbol_count; i++) {
+		if (settle_nonlocal(scopes, i) < 0)
+			Py_CLEAR(names);
+	}
 	for (int i = 0; names && i < scopes->symbol_count; i++) {
 		const struct symbol *symbol = &scopes->symbols[i];
 

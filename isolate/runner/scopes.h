@@ -84,8 +84,8 @@ const struct symbol *scopes_resolve(const struct scopes *scopes, int scope, PyOb
 bool scopes_may_fall_through(const struct scopes *scopes, const struct symbol *symbol);
 
 /*
- * Moves to the module's scope the names of the body that read best there, and returns their list (a new reference, or NULL): def and
- * class names, so that classes have plain names and functions find each other as in a module, and whatever a nested function declares
+ * Ends the first walk: settles what nonlocal statements bind, and moves to the module's scope the names of the body that read best there.
+ * Returns their list (a new reference, or NULL): def and class names, so that classes have plain names and functions find each other as in a module, and whatever a nested function declares
  * global. taken (a dict) holds the names of builtins, which stay local, as do parameters and names that a nonlocal statement means.
  */
 PyObject *scopes_promote(struct scopes *scopes, PyObject *taken);

@@ -162,7 +162,8 @@ static int index_lines(struct source *source)
 		if (source->bytes[i] == '\n')
 			source->line_starts[n++] = i + 1;
 	}
-	source->lines = lines;
+	/* the end of the last line does not begin another one */
+	source->lines = lines - (source->length == 0 || source->bytes[source->length - 1] == '\n');
 	return 0;
 }
 
@@ -268,6 +269,8 @@ const char *source_line(const struct source *source, long line, size_t *length)
 		return "";
 	start = source->line_starts[line - 1];
 	end = (size_t)line < source->lines ? source->line_starts[line] - 1 : source->length;
+	if (end > start && source->bytes[end - 1] == '\n')
+		end--;
 	if (end > start && source->bytes[end - 1] == '\r')
 		end--;
 	*length = end - start;

@@ -40,7 +40,7 @@ static int report_syntax(const struct program *program, const char *kind, long l
 	at = line && PyLong_Check(line) ? PyLong_AsLong(line) + line_offset : 0;
 	offset = column && PyLong_Check(column) ? PyLong_AsLong(column) : 0;
 	PyErr_Clear();
-	if (message && at > (long)program->source.lines + (long)program->expression.lines)
+	if (at > (long)program->source.lines + (long)program->expression.lines + 1)
 		at = 0;
 	if (message)
 		status = violations_add(found, RULE_SYNTAX, at > 0 ? at : 0, offset > 0 ? offset : 0, NULL,
@@ -201,6 +201,16 @@ static int compile_body(struct program *program, const struct body_request *requ
 	return status;
 }
 
+/* Blanks before an expression would be an indentation. */
+static struct span without_leading_blanks(struct span text)
+{
+	while (text.length && (*text.bytes == ' ' || *text.bytes == '\t')) {
+		text.bytes++;
+		text.length--;
+	}
+	return text;
+}
+
 int program_load(struct program *program, const struct body_request *request, const struct session *session, struct violations *found)
 {
 	PyObject *tree = NULL, *body = NULL;
@@ -209,7 +219,7 @@ int program_load(struct program *program, const struct body_request *request, co
 	*program = (struct program){ 0 };
 	if (source_load(&program->source, request->source, "", found) < 0)
 		return -1;
-	if (request->return_expr.length && source_load(&program->expression, request->return_expr, "--return: ", found) < 0)
+	if (request->return_expr.length && source_load(&program->expression, without_leading_blanks(request->return_expr), "--return: ", found) < 0)
 		return -1;
 	if (!program->source.text || (request->return_expr.length && !program->expression.text) || (found->count && !request->skip_validation))
 		return 0;

@@ -174,7 +174,10 @@ static int check_class_keyword(struct walker *w, PyObject *node, PyObject *keywo
 	PyObject *name = tree_get(keyword, FIELD_arg);
 	int status = name ? 0 : -1;
 
-	if (name && PyUnicode_Check(name) && walk_is(name, "metaclass") && !session_permits(w->session, name))
+	if (name == Py_None)
+		status = walk_report(w, RULE_CLASS_METACLASS, node, NULL, PyUnicode_FromString("a class with **keywords, which may hide a metaclass"),
+			"write the keywords out", NULL);
+	else if (name && walk_is(name, "metaclass") && !session_permits(w->session, name))
 		status = walk_report(w, RULE_CLASS_METACLASS, node, name, PyUnicode_FromString("a class with metaclass="),
 			"inherit from abc.ABC for abstract classes, or use a class decorator", NULL);
 	Py_XDECREF(name);

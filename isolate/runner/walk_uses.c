@@ -218,10 +218,10 @@ int walk_keyword(struct walker *w, PyObject *node)
 	return status < 0 ? -1 : walk_field(w, node, FIELD_value);
 }
 
-/* A permitted getattr, hasattr, setattr or delattr with the attribute written out: the attribute is judged like one after a dot. */
+/* A permitted getattr, setattr or delattr with the attribute written out: the attribute is judged like one after a dot. */
 static int check_attribute_call(struct walker *w, PyObject *node, PyObject *function)
 {
-	static const char *const names[] = { "getattr", "hasattr", "setattr", "delattr" };
+	static const char *const names[] = { "getattr", "setattr", "delattr" };
 	PyObject *name = tree_kind(function) == NODE_Name ? tree_get(function, FIELD_id) : NULL, *arguments = NULL, *text = NULL;
 	bool by_string = false;
 	int status = 0;

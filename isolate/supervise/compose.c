@@ -489,6 +489,7 @@ static int make_workspace(const struct composition_input *in, struct composition
 {
 	const char *base = getenv("TMPDIR");
 	char path[sizeof out->workspace];
+	int fd, status = 0;
 
 	if (!base || base[0] != '/' || strlen(base) > 3000)
 		base = "/tmp";
@@ -496,9 +497,14 @@ static int make_workspace(const struct composition_input *in, struct composition
 	if (!mkdtemp(path))
 		return error_set(err, FAILURE_PATH_MISSING, errno, "making a working directory in %s", base);
 	strcpy(out->workspace, path);
-	if (in->outside_uid != geteuid() && chown(path, in->outside_uid, in->outside_gid) != 0)
-		return error_set(err, FAILURE_INTERNAL, errno, "giving %s to the program's user", path);
-	return 0;
+	if (in->outside_uid == geteuid())
+		return 0;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchown(fd, in->outside_uid, in->outside_gid) != 0)
+		status = error_set(err, FAILURE_INTERNAL, errno, "giving %s to the program's user", path);
+	if (fd >= 0)
+		close(fd);
+	return status;
 }
 
 int compose(const struct composition_input *in, struct composition *out, struct confinement *c, struct error *err)

@@ -188,8 +188,8 @@ static void on_ended(struct execution *x, const struct report *r)
 static void on_terminal(struct execution *x, int master)
 {
 	x->terminal.master = master;
-	x->out.source = dup(master);
-	if (x->out.source < 0 || fcntl(x->out.source, F_SETFD, FD_CLOEXEC) != 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
+	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
 		return;
 	watch(x, x->out.source, FROM_OUT);
 	terminal_begin(&x->terminal, x->streams->terminal);
@@ -309,6 +309,17 @@ static void pass_signal(struct execution *x, int number)
 	}
 }
 
+/* The caller's side of the terminal has ended: a terminal that is gone hangs up, a pipe that is empty types the end of file. */
+static void on_input_end(struct execution *x)
+{
+	static const char END_OF_FILE = 4;
+
+	if (isatty(x->terminal.fd))
+		pass_signal(x, SIGHUP);
+	else if (write(x->terminal.master, &END_OF_FILE, 1) != 1)
+		pass_signal(x, SIGHUP);
+}
+
 /* Bytes from the caller, each a signal to pass on. */
 static void on_caller(struct execution *x)
 {
@@ -376,8 +387,10 @@ static void on_event(struct execution *x, enum source source)
 		on_caller(x);
 		break;
 	case FROM_TERMINAL:
-		if (!terminal_type(&x->terminal))
+		if (!terminal_type(&x->terminal)) {
 			unwatch(x, x->terminal.fd);
+			on_input_end(x);
+		}
 		break;
 	case SOURCES:
 		break;

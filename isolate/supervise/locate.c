@@ -54,7 +54,8 @@ int locate(enum own_file which, char *path, size_t size, struct error *err)
 	char beside[PATH_MAX];
 
 	if (named && *named) {
-		if (try_path(path, size, named, FILES[which].name, FILES[which].access))
+		if (try_path(path, size, named, FILES[which].name, FILES[which].access) ||
+		    try_path(path, size, named, FILES[which].in_build_tree, FILES[which].access))
 			return 0;
 		return error_set(err, FAILURE_HELPER_MISSING, 0, "%s is not in %s (CORDON_LIBEXECDIR)", FILES[which].name, named);
 	}
