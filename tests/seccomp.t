@@ -184,7 +184,7 @@ def _():
 
 @tap.test("a shell pipeline with a signal in the middle ends")
 def _():
-    result = shell("trap : USR1; (sleep 0.05; kill -USR1 $$) & yes | head -100000 | wc -l; wait")
+    result = shell("trap : USR1; (sleep 0.05; kill -USR1 $$) & yes | head -100000 | wc -l; wait; exit 0")
     tap.equal(result.expect(0).record["stdout"].strip(), "100000", "stdout")
 
 

@@ -21,14 +21,14 @@ DEADLINE = 30  # seconds; a busy machine is slow
 
 def parent():
     """Runs this file under every interpreter and numbers what they say."""
-    directory = os.environ.get("CORDON_RUNNER_DIR", "")
+    directory = os.environ.get("CORDON_RUNNER_DIR", os.path.join("isolate", ".libs"))
     pythons = os.environ.get("CORDON_PYTHONS", "python3").split()
     number = 0
     if not os.path.exists(os.path.join(directory, "_cordon.so")):
-        print("1..0 # SKIP CORDON_RUNNER_DIR does not hold _cordon.so")
+        print("1..0 # SKIP %s does not hold _cordon.so (CORDON_RUNNER_DIR)" % (directory or "nothing"))
         return 0
     for python in pythons:
-        child = subprocess.run([python, "-I", os.path.abspath(__file__), "child", directory, os.environ.get("CORDON_CASES", "")],
+        child = subprocess.run([python, "-I", os.path.abspath(__file__), "child", os.path.abspath(directory), os.environ.get("CORDON_CASES", "")],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         finished = False
         for line in child.stdout.splitlines():
@@ -203,7 +203,7 @@ def check_modules(report, runner):
     try:
         import numpy  # noqa: F401
     except ImportError:
-        print("# numpy is not installed for this interpreter: its rows are left out")
+        print("ok - numpy # SKIP it is not installed for this interpreter")
         return
     for output, source in ((b"5.0", "import numpy as np\nreturn float(np.linalg.norm([3.0, 4.0]))"), (b"[1,2]", "from numpy import array\nreturn array([1, 2]).tolist()")):
         answer, _, _ = perform(runner, source, allow="numpy")
@@ -232,7 +232,7 @@ def header(text):
 
 def check_samples(report, runner, directory):
     if not directory or not os.path.isdir(directory):
-        print("# the sample programs are left out: CORDON_CASES names no directory")
+        print("ok - the sample programs # SKIP CORDON_CASES names no directory")
         return
     for name in sorted(os.listdir(os.path.join(directory, "benign"))):
         with open(os.path.join(directory, "benign", name), "rb") as file:

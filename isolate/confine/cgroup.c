@@ -252,21 +252,29 @@ static uint64_t read_number(int directory, const char *name)
 	return read_at(directory, name, text, sizeof text) > 0 ? strtoull(text, NULL, 10) : 0;
 }
 
-bool cgroup_usage(struct cgroup *g, uint64_t *peak_memory_bytes, uint32_t *peak_processes)
+/* The value of a line "key value" of a flat-keyed file. */
+static uint64_t value_of(const char *text, const char *key)
 {
-	char text[512], *line;
-	uint64_t peak;
+	const char *line = strstr(text, key);
 
+	return line ? strtoull(line + strlen(key), NULL, 10) : 0;
+}
+
+void cgroup_account(struct cgroup *g, struct cgroup_sums *sums)
+{
+	char text[1024];
+
+	memset(sums, 0, sizeof *sums);
 	if (g->directory < 0)
-		return false;
-	peak = read_number(g->directory, "memory.peak"); /* since Linux 5.19 */
-	if (peak > *peak_memory_bytes)
-		*peak_memory_bytes = peak;
-	peak = read_number(g->directory, "pids.peak"); /* since Linux 6.1 */
-	if (peak > *peak_processes)
-		*peak_processes = (uint32_t)peak;
-	line = read_at(g->directory, "memory.events", text, sizeof text) > 0 ? strstr(text, "oom_kill ") : NULL;
-	return line && strtoull(line + 9, NULL, 10) > 0;
+		return;
+	sums->peak_memory_bytes = read_number(g->directory, "memory.peak");     /* since Linux 5.19 */
+	sums->peak_processes = (uint32_t)read_number(g->directory, "pids.peak"); /* since Linux 6.1 */
+	if (read_at(g->directory, "cpu.stat", text, sizeof text) > 0) {
+		sums->user_us = value_of(text, "user_usec ");
+		sums->system_us = value_of(text, "system_usec ");
+	}
+	if (read_at(g->directory, "memory.events", text, sizeof text) > 0)
+		sums->out_of_memory = value_of(text, "oom_kill ") > 0;
 }
 
 void cgroup_remove(struct cgroup *g)

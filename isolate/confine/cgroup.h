@@ -36,8 +36,14 @@ int cgroup_enter(struct cgroup *g, pid_t pid, struct error *err);
 /* Kills everything in it. */
 void cgroup_kill(struct cgroup *g);
 
-/* Raises the sums to the peaks that the kernel kept. Returns whether something was killed for memory. */
-bool cgroup_usage(struct cgroup *g, uint64_t *peak_memory_bytes, uint32_t *peak_processes);
+struct cgroup_sums {
+	uint64_t user_us, system_us, peak_memory_bytes;
+	uint32_t peak_processes;
+	bool out_of_memory; /* something was killed for memory */
+};
+
+/* What the kernel counted for it so far; all zero when there is no cgroup, and what this kernel does not count. */
+void cgroup_account(struct cgroup *g, struct cgroup_sums *sums);
 
 /* Removes it, waiting up to a second for its last process to be gone. */
 void cgroup_remove(struct cgroup *g);

@@ -24,8 +24,9 @@ static struct span trim(struct span json)
 static PyObject *make_context(void)
 {
 	PyObject *example = PySys_GetObject("implementation"), *nothing = PyTuple_New(0), *context = NULL;
-	PyObject *settings = Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:O,s:{}}", "strict", Py_True, "object_hook", Py_None, "object_pairs_hook", Py_None,
-		"parse_float", (PyObject *)&PyFloat_Type, "parse_int", (PyObject *)&PyLong_Type, "parse_constant", Py_None, "memo");
+	PyObject *settings =
+		Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:O,s:{}}", "strict", Py_True, "object_hook", Py_None, "object_pairs_hook", Py_None,
+			"parse_float", (PyObject *)&PyFloat_Type, "parse_int", (PyObject *)&PyLong_Type, "parse_constant", Py_None, "memo");
 
 	if (example && nothing && settings)
 		context = PyObject_Call((PyObject *)Py_TYPE(example), nothing, settings);
@@ -36,7 +37,8 @@ static PyObject *make_context(void)
 
 static PyObject *make_scanner(void)
 {
-	PyObject *module = PyImport_ImportModuleLevel("_json", NULL, NULL, NULL, 0), *context = module ? make_context() : NULL, *scanner = NULL;
+	PyObject *module = PyImport_ImportModuleLevel("_json", NULL, NULL, NULL, 0), *context = module ? make_context() : NULL,
+		 *scanner = NULL;
 
 	if (context)
 		scanner = PyObject_CallMethod(module, "make_scanner", "O", context);

@@ -2,10 +2,10 @@
 /*
  * One body from text to answer.
  *
- * Order matters here. Everything the wrapper needs is bound before the body runs, and memory for the report is set aside, so that a body that
- * filled the memory or changed a library still gets its report. After the call only streams are flushed; the answer is then written by C code that
- * calls nothing of the body's. What the body left behind is kept, not torn down: its destructors would run after its answer, and the
- * process ends anyway.
+ * Order matters here. Everything the wrapper needs is bound before the body runs, and memory for the report is set aside, so that a body
+ * that filled the memory or changed a library still gets its report. After the call only streams are flushed; the answer is then written by
+ * C code that calls nothing of the body's. What the body left behind is kept, not torn down: its destructors would run after its answer,
+ * and the process ends anyway.
  */
 #include "isolate/runner/body.h"
 #include "isolate/runner/python.h"
@@ -30,9 +30,9 @@ struct execution {
 	const struct body_request *request;
 	struct body_reply *reply;
 	struct program program;
-	PyObject *streams[2];        /* sys.stdout and sys.stderr as they were before the body */
+	PyObject *streams[2]; /* sys.stdout and sys.stderr as they were before the body */
 	struct buffer error, detail;
-	void *reserve;               /* memory that is freed when a report must be made */
+	void *reserve; /* memory that is freed when a report must be made */
 	size_t output_length;
 };
 
@@ -78,7 +78,7 @@ static void flush(PyObject *stream)
 
 static void flush_streams(const struct execution *x)
 {
-	static const char *const names[2] = { "stdout", "stderr" };
+	static const char *const names[2] = {"stdout", "stderr"};
 
 	for (int i = 0; i < 2; i++) {
 		PyObject *now = PySys_GetObject(names[i]);
@@ -229,7 +229,8 @@ static size_t cut(const char *text, size_t length, size_t most)
 static void answer(struct execution *x, enum body_verdict verdict)
 {
 	static const char no_memory[] = "MemoryError: no memory was left to report the failure";
-	static const char no_room[] = "{\"stage\":\"execute\",\"type\":\"Error\",\"message\":\"the details did not fit into the report\",\"line\":null,"
+	static const char no_room[] =
+		"{\"stage\":\"execute\",\"type\":\"Error\",\"message\":\"the details did not fit into the report\",\"line\":null,"
 		"\"column\":null,\"traceback\":[]}";
 	struct body_reply *reply = x->reply;
 	size_t used = 0;
@@ -252,7 +253,7 @@ static void answer(struct execution *x, enum body_verdict verdict)
 
 void body_perform(const struct body_request *request, struct body_reply *reply)
 {
-	struct execution x = { .request = request, .reply = reply, .error = BUFFER_INIT, .detail = BUFFER_INIT };
+	struct execution x = {.request = request, .reply = reply, .error = BUFFER_INIT, .detail = BUFFER_INIT};
 	struct violations *found = calloc(1, sizeof *found);
 	enum body_verdict verdict;
 

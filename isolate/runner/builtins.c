@@ -2,8 +2,8 @@
 /*
  * The curated builtins.
  *
- * A body's globals hold a dictionary of its own as __builtins__, so what is not in it is not there, whatever the validator let pass. Library
- * code keeps the interpreter's own builtins, because each function looks them up through its own module.
+ * A body's globals hold a dictionary of its own as __builtins__, so what is not in it is not there, whatever the validator let pass.
+ * Library code keeps the interpreter's own builtins, because each function looks them up through its own module.
  *
  * A permitted getattr stays under the rules for attribute names: --permit getattr lifts the rule for that name, not for __class__.
  */
@@ -31,7 +31,8 @@ static PyObject *guard_format(PyObject *self, PyObject *value)
 {
 	(void)self;
 	if (is_text_template(value)) {
-		PyErr_SetString(PyExc_TypeError, "str.format with a template made at run time is not allowed (rule format-dynamic); use an f-string");
+		PyErr_SetString(PyExc_TypeError,
+			"str.format with a template made at run time is not allowed (rule format-dynamic); use an f-string");
 		return NULL;
 	}
 	return reference(value);
@@ -54,7 +55,8 @@ static int judge_name(PyObject *capsule, PyObject *object, PyObject *name)
 		return -1;
 	if (session_permits(session, name))
 		return 0;
-	if (rules_attribute(name) || (names_format(name) && is_text_template(object)) || (PyModule_Check(object) && rules_is_private(name))) {
+	if (rules_attribute(name) || (names_format(name) && is_text_template(object)) ||
+		(PyModule_Check(object) && rules_is_private(name))) {
 		PyErr_Format(PyExc_AttributeError, "the attribute '%U' is not allowed; --permit %U lifts this", name, name);
 		return -1;
 	}
@@ -113,12 +115,12 @@ static PyObject *guarded_delattr(PyObject *capsule, PyObject *arguments)
 
 /* Python wants these to be writable and to live for ever. */
 static PyMethodDef GUARDS[] = {
-	{ "getattr", guarded_getattr, METH_VARARGS, NULL },
-	{ "hasattr", guarded_hasattr, METH_VARARGS, NULL },
-	{ "setattr", guarded_setattr, METH_VARARGS, NULL },
-	{ "delattr", guarded_delattr, METH_VARARGS, NULL },
+	{"getattr", guarded_getattr, METH_VARARGS, NULL},
+	{"hasattr", guarded_hasattr, METH_VARARGS, NULL},
+	{"setattr", guarded_setattr, METH_VARARGS, NULL},
+	{"delattr", guarded_delattr, METH_VARARGS, NULL},
 };
-static PyMethodDef FORMAT_GUARD = { BUILTIN_FORMAT_GUARD, guard_format, METH_O, NULL };
+static PyMethodDef FORMAT_GUARD = {BUILTIN_FORMAT_GUARD, guard_format, METH_O, NULL};
 
 /* What the making of the dictionary carries along. */
 struct maker {
@@ -137,7 +139,8 @@ static int add_plain(const char *name, void *data)
 
 static bool is_exception(PyObject *value)
 {
-	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) && PyType_IsSubtype((PyTypeObject *)value, (PyTypeObject *)PyExc_BaseException);
+	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) &&
+	       PyType_IsSubtype((PyTypeObject *)value, (PyTypeObject *)PyExc_BaseException);
 }
 
 static int add_exceptions(struct maker *maker)
@@ -188,7 +191,7 @@ static int add_permitted(struct maker *maker)
 int builtins_make(struct session *session, PyObject *capsule)
 {
 	PyObject *module = PyImport_ImportModuleLevel("builtins", NULL, NULL, NULL, 0), *importer = NULL;
-	struct maker maker = { session, capsule, module ? PyModule_GetDict(module) : NULL };
+	struct maker maker = {session, capsule, module ? PyModule_GetDict(module) : NULL};
 	int status = -1;
 
 	Py_XDECREF(session->builtins);

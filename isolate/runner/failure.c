@@ -2,9 +2,9 @@
 /*
  * Reporting exceptions, whatever they are.
  *
- * An exception of a body is an object of the body's own: its str() may raise, return megabytes or hold line breaks, and its traceback may have
- * thousands of frames. Everything taken from it is bounded, and each step that fails is replaced by a placeholder. Tracebacks show paths as the
- * sandbox sees them, and source lines of the body only.
+ * An exception of a body is an object of the body's own: its str() may raise, return megabytes or hold line breaks, and its traceback may
+ * have thousands of frames. Everything taken from it is bounded, and each step that fails is replaced by a placeholder. Tracebacks show
+ * paths as the sandbox sees them, and source lines of the body only.
  */
 #include "isolate/runner/failure.h"
 
@@ -39,7 +39,7 @@ static long get_long(PyObject *object, const char *name)
 struct frame {
 	PyObject *code, *file, *name; /* owned; file and name are str or NULL */
 	long line, instruction;
-	bool own;                     /* of the body's text */
+	bool own; /* of the body's text */
 };
 
 static void frame_read(PyObject *traceback, struct frame *frame)
@@ -196,8 +196,8 @@ static void write_place(struct json_writer *w, const char *key, long value)
 		json_null(w);
 }
 
-static void write_all(const char *stage, PyObject *type, PyObject *message, PyObject *traceback, const struct source *source, struct buffer *error,
-	struct buffer *detail)
+static void write_all(const char *stage, PyObject *type, PyObject *message, PyObject *traceback, const struct source *source,
+	struct buffer *error, struct buffer *detail)
 {
 	struct json_writer w;
 	long line = 0, column = 0, count = measure(traceback, source, &line, &column);

@@ -2,14 +2,14 @@
 /*
  * The guarded __import__ and the facades that it hands out.
  *
- * `import json` in a body does not give it the module json, from which json.codecs.builtins.open is three dots away. It gives a module object
- * of our own without contents, whose __getattr__ asks the policy for each name when it is first used. So what the validator refuses is
- * not reachable either when the validator was fooled. Packages outside the standard library are handed out as they are: their
- * C code and their lazy loading are too various to stand behind a facade, and the validator alone judges their names.
+ * `import json` in a body does not give it the module json, from which json.codecs.builtins.open is three dots away. It gives a module
+ * object of our own without contents, whose __getattr__ asks the policy for each name when it is first used. So what the validator refuses
+ * is not reachable either when the validator was fooled. Packages outside the standard library are handed out as they are: their C code and
+ * their lazy loading are too various to stand behind a facade, and the validator alone judges their names.
  *
- * C code of the interpreter imports through the running function's builtins, too (datetime.strftime needs time), and ignores what comes back but
- * takes the module from sys.modules. Such calls pass a list of names where an import statement passes None or a tuple; they are let through for
- * what is loaded already or is known to be needed, and get None.
+ * C code of the interpreter imports through the running function's builtins, too (datetime.strftime needs time), and ignores what comes
+ * back but takes the module from sys.modules. Such calls pass a list of names where an import statement passes None or a tuple; they are
+ * let through for what is loaded already or is known to be needed, and get None.
  */
 #include "isolate/runner/imports.h"
 
@@ -17,7 +17,8 @@
 
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted);
 
-/* Keeps value in the facade, so that the next use finds it without asking. What sys holds can be rebound (sys.stdout), so it is asked each time. */
+/* Keeps value in the facade, so that the next use finds it without asking. What sys holds can be rebound (sys.stdout), so it is asked each
+ * time. */
 static void keep(struct session *session, PyObject *module, PyObject *name, PyObject *value)
 {
 	PyObject *facade = session->facades ? PyDict_GetItemWithError(session->facades, module) : NULL;
@@ -67,7 +68,7 @@ missing:
 }
 
 /* Python wants it to be writable and to live for ever. */
-static PyMethodDef FACADE_GETATTR = { "__getattr__", facade_getattr, METH_O, NULL };
+static PyMethodDef FACADE_GETATTR = {"__getattr__", facade_getattr, METH_O, NULL};
 
 /* The facade of a module that is loaded: a new reference, or NULL. */
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted)
@@ -148,7 +149,8 @@ static int load_submodules(struct session *session, PyObject *dotted, PyObject *
 		full = PyUnicode_FromFormat("%U.%U", dotted, name);
 		if (!full)
 			return -1;
-		if ((rules_find(TABLE_ALONG, full) || session_allows(session, full)) && policy_import(session, full, &row) == IMPORT_ALLOWED) {
+		if ((rules_find(TABLE_ALONG, full) || session_allows(session, full)) &&
+			policy_import(session, full, &row) == IMPORT_ALLOWED) {
 			module = policy_load(full);
 			if (!module && !PyErr_ExceptionMatches(PyExc_ImportError)) {
 				Py_DECREF(full);
@@ -206,13 +208,14 @@ static PyObject *import_facade(struct session *session, PyObject *capsule, PyObj
 
 static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject *keywords)
 {
-	static char *words[] = { "name", "globals", "locals", "fromlist", "level", NULL };
+	static char *words[] = {"name", "globals", "locals", "fromlist", "level", NULL};
 	struct session *session = session_of(capsule);
 	PyObject *name, *globals = NULL, *locals = NULL, *names = Py_None;
 	const struct rule_row *row;
 	int level = 0;
 
-	if (!session || !PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOOi:__import__", words, &name, &globals, &locals, &names, &level))
+	if (!session ||
+		!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOOi:__import__", words, &name, &globals, &locals, &names, &level))
 		return NULL;
 	if (!PyUnicode_CheckExact(name) || level != 0) {
 		PyErr_SetString(PyExc_ImportError, "an import names a module by its full name");
@@ -233,7 +236,7 @@ static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject
 	return import_facade(session, capsule, name, names);
 }
 
-static PyMethodDef IMPORT = { "__import__", (PyCFunction)(void (*)(void))guarded_import, METH_VARARGS | METH_KEYWORDS, NULL };
+static PyMethodDef IMPORT = {"__import__", (PyCFunction)(void (*)(void))guarded_import, METH_VARARGS | METH_KEYWORDS, NULL};
 
 PyObject *imports_function(PyObject *capsule)
 {

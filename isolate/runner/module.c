@@ -11,14 +11,15 @@
 #include "isolate/runner/imports.h"
 #include "isolate/runner/prepare.h"
 #include "isolate/runner/rules.h"
+#include "isolate/runner/server.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { REPLY_SLACK = 256 * 1024 };
 
-/* The fork server; absent from builds that only test the validator. */
-extern int runner_serve(int fd) __attribute__((weak));
+/* The fork server may be absent: the validator can be built and tested by itself. */
+#pragma weak runner_serve
 
 /* A text or bytes item of a request. *owner keeps the bytes alive. */
 static int read_span(PyObject *request, const char *key, struct span *span, PyObject **owner)
@@ -32,7 +33,7 @@ static int read_span(PyObject *request, const char *key, struct span *span, PyOb
 	*owner = PyUnicode_Check(value) ? PyUnicode_AsUTF8String(value) : reference(value);
 	if (!*owner || PyBytes_AsStringAndSize(*owner, &data, &length) < 0)
 		return -1;
-	*span = (struct span){ data, (size_t)length };
+	*span = (struct span){data, (size_t)length};
 	return 0;
 }
 
@@ -50,7 +51,7 @@ static PyObject *field_bytes(const struct body_reply *reply, enum body_field fie
 
 static PyObject *reply_dict(const struct body_reply *reply)
 {
-	static const char *const verdicts[] = { "none", "succeeded", "failed", "refused" };
+	static const char *const verdicts[] = {"none", "succeeded", "failed", "refused"};
 
 	return Py_BuildValue("{s:s,s:N,s:N,s:N}", "verdict", verdicts[reply->verdict], "output", field_bytes(reply, BODY_OUTPUT), "error",
 		field_bytes(reply, BODY_ERROR), "detail", field_bytes(reply, BODY_DETAIL));
@@ -58,16 +59,16 @@ static PyObject *reply_dict(const struct body_reply *reply)
 
 static PyObject *perform(PyObject *self, PyObject *dict)
 {
-	struct body_request request = { .output_limit = 1024 * 1024 };
+	struct body_request request = {.output_limit = 1024 * 1024};
 	struct body_reply *reply = NULL;
-	PyObject *owners[5] = { NULL }, *limit, *answer = NULL;
+	PyObject *owners[5] = {NULL}, *limit, *answer = NULL;
 
 	(void)self;
 	if (!PyDict_Check(dict))
 		return PyErr_Format(PyExc_TypeError, "perform() takes a dict");
 	if (read_span(dict, "source", &request.source, &owners[0]) < 0 || read_span(dict, "args", &request.args, &owners[1]) < 0 ||
-		read_span(dict, "return_expr", &request.return_expr, &owners[2]) < 0 || read_span(dict, "allow", &request.allow, &owners[3]) < 0 ||
-		read_span(dict, "permit", &request.permit, &owners[4]) < 0)
+		read_span(dict, "return_expr", &request.return_expr, &owners[2]) < 0 ||
+		read_span(dict, "allow", &request.allow, &owners[3]) < 0 || read_span(dict, "permit", &request.permit, &owners[4]) < 0)
 		goto out;
 	limit = PyDict_GetItemString(dict, "output_limit");
 	if (limit)
@@ -114,7 +115,7 @@ static PyObject *preload(PyObject *self, PyObject *names)
 
 	(void)self;
 	if (bytes && PyBytes_AsStringAndSize(bytes, &data, &length) == 0) {
-		if (body_preload((struct span){ data, (size_t)length }, reason, sizeof reason) == 0)
+		if (body_preload((struct span){data, (size_t)length}, reason, sizeof reason) == 0)
 			result = reference(Py_None);
 		else
 			PyErr_SetString(PyExc_ImportError, reason);
@@ -150,12 +151,12 @@ static PyObject *rules(PyObject *self, PyObject *nothing)
 }
 
 static PyMethodDef METHODS[] = {
-	{ "perform", perform, METH_O, "perform(request) -> answer: validate and call one body in this process." },
-	{ "serve", serve, METH_O, "serve(fd) -> status: the fork server." },
-	{ "preload", preload, METH_O, "preload(names): import a comma-separated list." },
-	{ "reseed", reseed, METH_NOARGS, "reseed(): give loaded random generators a new seed." },
-	{ "rules", rules, METH_NOARGS, "rules() -> {id: reason}." },
-	{ NULL, NULL, 0, NULL },
+	{"perform", perform, METH_O, "perform(request) -> answer: validate and call one body in this process."},
+	{"serve", serve, METH_O, "serve(fd) -> status: the fork server."},
+	{"preload", preload, METH_O, "preload(names): import a comma-separated list."},
+	{"reseed", reseed, METH_NOARGS, "reseed(): give loaded random generators a new seed."},
+	{"rules", rules, METH_NOARGS, "rules() -> {id: reason}."},
+	{NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef MODULE = {

@@ -2,9 +2,10 @@
 /*
  * The JSON encoder for results.
  *
- * It writes straight into the bounded region that the answer travels in, so that a huge value fails early and a full memory does not matter. It
- * looks at the built-in contents of strings, numbers, lists, tuples and dicts (and of subclasses of them) and calls no method that a body
- * could have defined, so nothing of the body runs while its answer is written. What JSON cannot say is refused with the path to it.
+ * It writes straight into the bounded region that the answer travels in, so that a huge value fails early and a full memory does not
+ * matter. It looks at the built-in contents of strings, numbers, lists, tuples and dicts (and of subclasses of them) and calls no method
+ * that a body could have defined, so nothing of the body runs while its answer is written. What JSON cannot say is refused with the path to
+ * it.
  */
 #include "isolate/runner/output.h"
 
@@ -16,7 +17,7 @@
 struct encoder {
 	char *data;
 	size_t size, length, limit;
-	PyObject *ordered_dict;         /* collections.OrderedDict when it is loaded, or NULL */
+	PyObject *ordered_dict; /* collections.OrderedDict when it is loaded, or NULL */
 	struct output_failure *failure;
 };
 
@@ -32,7 +33,9 @@ static int fail(struct encoder *e, const char *type, PyObject *message)
 
 static int too_large(struct encoder *e)
 {
-	return fail(e, "OutputTooLarge", PyUnicode_FromFormat("the value returned is longer than %zu bytes of JSON; return less, or raise --output-limit", e->limit));
+	return fail(e, "OutputTooLarge",
+		PyUnicode_FromFormat(
+			"the value returned is longer than %zu bytes of JSON; return less, or raise --output-limit", e->limit));
 }
 
 static int put(struct encoder *e, const char *bytes, size_t length)
@@ -62,7 +65,8 @@ static int put_escaped(struct encoder *e, uint32_t code)
 	char text[16];
 
 	if (code >= 0x10000)
-		PyOS_snprintf(text, sizeof text, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)), (unsigned)(0xDC00 + (code & 0x3FF)));
+		PyOS_snprintf(text, sizeof text, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)),
+			(unsigned)(0xDC00 + (code & 0x3FF)));
 	else
 		PyOS_snprintf(text, sizeof text, "\\u%04x", (unsigned)code);
 	return put(e, text, strlen(text));
@@ -70,16 +74,17 @@ static int put_escaped(struct encoder *e, uint32_t code)
 
 static const char *short_escape(unsigned char c)
 {
-	switch (c) {
-	case '"': return "\\\"";
-	case '\\': return "\\\\";
-	case '\n': return "\\n";
-	case '\r': return "\\r";
-	case '\t': return "\\t";
-	case '\b': return "\\b";
-	case '\f': return "\\f";
-	default: return NULL;
-	}
+	static const char *const escapes[128] = {
+		['"'] = "\\\"",
+		['\\'] = "\\\\",
+		['\n'] = "\\n",
+		['\r'] = "\\r",
+		['\t'] = "\\t",
+		['\b'] = "\\b",
+		['\f'] = "\\f",
+	};
+
+	return c < 128 ? escapes[c] : NULL;
 }
 
 static int put_utf8(struct encoder *e, const char *bytes, size_t length)
@@ -156,7 +161,8 @@ static int put_float(struct encoder *e, PyObject *value, const struct step *step
 	if (number != number)
 		return fail(e, "ValueError", path_message(step, "is NaN", "return None instead, or test with math.isfinite()"));
 	if (number - number != 0)
-		return fail(e, "ValueError", path_message(step, "is infinite", "return None or text instead, or test with math.isfinite()"));
+		return fail(
+			e, "ValueError", path_message(step, "is infinite", "return None or text instead, or test with math.isfinite()"));
 	text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
 	if (!text)
 		return fail(e, "MemoryError", NULL);
@@ -187,7 +193,7 @@ static int put_sequence(struct encoder *e, PyObject *value, const struct step *s
 		return -1;
 	for (Py_ssize_t i = 0; i < (is_list ? PyList_Size(value) : PyTuple_Size(value)); i++) {
 		PyObject *item = is_list ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i);
-		struct step next = { step, item, NULL, i, step->depth + 1 };
+		struct step next = {step, item, NULL, i, step->depth + 1};
 		int status;
 
 		Py_XINCREF(item);
@@ -228,7 +234,7 @@ static int check_key(struct encoder *e, PyObject *key, PyObject **seen, const st
 
 static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool first, PyObject **seen, const struct step *step)
 {
-	struct step next = { step, value, key, 0, step->depth + 1 };
+	struct step next = {step, value, key, 0, step->depth + 1};
 
 	if (check_key(e, key, seen, step) < 0 || (!first && put(e, ",", 1) < 0) || put_string(e, key, &next) < 0 || put(e, ":", 1) < 0)
 		return -1;
@@ -238,7 +244,8 @@ static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool firs
 /* The pairs of an OrderedDict, whose order is not that of the dict beneath it. */
 static int put_ordered(struct encoder *e, PyObject *value, PyObject **seen, const struct step *step)
 {
-	PyObject *items = PyObject_CallMethod(e->ordered_dict, "items", "O", value), *iterator = items ? PyObject_GetIter(items) : NULL, *pair;
+	PyObject *items = PyObject_CallMethod(e->ordered_dict, "items", "O", value), *iterator = items ? PyObject_GetIter(items) : NULL,
+		 *pair;
 	int status = iterator ? 0 : fail(e, "MemoryError", NULL);
 	bool first = true;
 
@@ -323,11 +330,11 @@ static void lift_digit_limit(void)
 
 int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length, struct output_failure *failure)
 {
-	struct encoder e = { data, size, 0, limit, NULL, failure };
-	struct step root = { NULL, value, NULL, 0, 1 };
+	struct encoder e = {data, size, 0, limit, NULL, failure};
+	struct step root = {NULL, value, NULL, 0, 1};
 	int status;
 
-	*failure = (struct output_failure){ NULL, NULL };
+	*failure = (struct output_failure){NULL, NULL};
 	lift_digit_limit();
 	e.ordered_dict = loaded_ordered_dict();
 	status = put_value(&e, value, &root);

@@ -2,8 +2,8 @@
 /*
  * Messages about values that cannot be returned.
  *
- * Paths are written as a person would write them (output[3].x, output["a b"]), with long keys cut and the middle of long paths left out. Types are
- * told by name only; no __repr__ or __str__ of the body is called.
+ * Paths are written as a person would write them (output[3].x, output["a b"]), with long keys cut and the middle of long paths left out.
+ * Types are told by name only; no __repr__ or __str__ of the body is called.
  */
 #include "isolate/runner/output_path.h"
 
@@ -15,41 +15,41 @@ enum { KEY_MOST = 40, STEPS_SHOWN = 12, STEPS_MOST = 1024 };
 static const struct {
 	const char *type, *rewrite;
 } REWRITES[] = {
-	{ "set", "return sorted(...) or list(...) of it instead" },
-	{ "frozenset", "return sorted(...) or list(...) of it instead" },
-	{ "bytes", "use .decode() for text or base64.b64encode(...).decode() for data" },
-	{ "bytearray", "use .decode() for text or base64.b64encode(...).decode() for data" },
-	{ "complex", "return [z.real, z.imag]" },
-	{ "range", "return list(...) of it" },
-	{ "generator", "return list(...) of it" },
-	{ "map", "return list(...) of it" },
-	{ "filter", "return list(...) of it" },
-	{ "zip", "return list(...) of it" },
-	{ "enumerate", "return list(...) of it" },
-	{ "reversed", "return list(...) of it" },
-	{ "dict_keys", "return list(...) of it" },
-	{ "dict_values", "return list(...) of it" },
-	{ "dict_items", "return list(...) of it" },
-	{ "deque", "return list(...) of it" },
-	{ "array", "return list(...) of it" },
-	{ "coroutine", "return asyncio.run(...) of it" },
-	{ "function", "call it and return the result" },
-	{ "builtin_function_or_method", "call it and return the result" },
-	{ "method", "call it and return the result" },
-	{ "type", "return an instance's values, or its __name__" },
-	{ "module", "return values from it" },
-	{ "datetime", "use .isoformat()" },
-	{ "date", "use .isoformat()" },
-	{ "time", "use .isoformat()" },
-	{ "timedelta", "use .total_seconds()" },
-	{ "Decimal", "use str(...) or float(...)" },
-	{ "Fraction", "use str(...) or float(...)" },
-	{ "UUID", "use str(...)" },
-	{ "PosixPath", "use str(...)" },
-	{ "Match", "use .group() or .groups()" },
-	{ "ndarray", "use .tolist()" },
-	{ "Series", "use .tolist()" },
-	{ "DataFrame", "use .to_dict('records')" },
+	{"set", "return sorted(...) or list(...) of it instead"},
+	{"frozenset", "return sorted(...) or list(...) of it instead"},
+	{"bytes", "use .decode() for text or base64.b64encode(...).decode() for data"},
+	{"bytearray", "use .decode() for text or base64.b64encode(...).decode() for data"},
+	{"complex", "return [z.real, z.imag]"},
+	{"range", "return list(...) of it"},
+	{"generator", "return list(...) of it"},
+	{"map", "return list(...) of it"},
+	{"filter", "return list(...) of it"},
+	{"zip", "return list(...) of it"},
+	{"enumerate", "return list(...) of it"},
+	{"reversed", "return list(...) of it"},
+	{"dict_keys", "return list(...) of it"},
+	{"dict_values", "return list(...) of it"},
+	{"dict_items", "return list(...) of it"},
+	{"deque", "return list(...) of it"},
+	{"array", "return list(...) of it"},
+	{"coroutine", "return asyncio.run(...) of it"},
+	{"function", "call it and return the result"},
+	{"builtin_function_or_method", "call it and return the result"},
+	{"method", "call it and return the result"},
+	{"type", "return an instance's values, or its __name__"},
+	{"module", "return values from it"},
+	{"datetime", "use .isoformat()"},
+	{"date", "use .isoformat()"},
+	{"time", "use .isoformat()"},
+	{"timedelta", "use .total_seconds()"},
+	{"Decimal", "use str(...) or float(...)"},
+	{"Fraction", "use str(...) or float(...)"},
+	{"UUID", "use str(...)"},
+	{"PosixPath", "use str(...)"},
+	{"Match", "use .group() or .groups()"},
+	{"ndarray", "use .tolist()"},
+	{"Series", "use .tolist()"},
+	{"DataFrame", "use .to_dict('records')"},
 };
 
 static PyObject *type_name(PyObject *value)

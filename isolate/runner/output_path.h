@@ -9,14 +9,15 @@
 
 /* One step on the way from the value returned to a part of it; steps live on the encoder's stack. */
 struct step {
-	const struct step *up;  /* NULL for the value itself */
-	PyObject *value;        /* what stands here; borrowed */
-	PyObject *key;          /* the key it has in a dict, or NULL; borrowed */
-	Py_ssize_t index;       /* its index in a list or tuple */
-	int depth;              /* 1 for the value itself */
+	const struct step *up; /* NULL for the value itself */
+	PyObject *value;       /* what stands here; borrowed */
+	PyObject *key;	       /* the key it has in a dict, or NULL; borrowed */
+	Py_ssize_t index;      /* its index in a list or tuple */
+	int depth;	       /* 1 for the value itself */
 };
 
-/* "not JSON-serializable: output[3].x <problem>; <rewrite>": a new reference, or NULL with an exception. problem is taken over by the _text form. */
+/* "not JSON-serializable: output[3].x <problem>; <rewrite>": a new reference, or NULL with an exception. problem is taken over by the _text
+ * form. */
 PyObject *path_message(const struct step *step, const char *problem, const char *rewrite);
 PyObject *path_message_text(const struct step *step, PyObject *problem, const char *rewrite);
 

@@ -4,8 +4,8 @@
  *
  * Full dotted names are compared, never roots alone: `urllib` brings urllib.parse and not urllib.request. The public names of a module are
  * asked of the module itself in this interpreter, because what modules leak (datetime.sys, enum.bltns, json.codecs) differs from
- * version to version: a name is public when it has no leading underscore, its value is no module, no metaclass, none of the refused builtins
- * under another name, and it is no gadget of rules_modules.def.
+ * version to version: a name is public when it has no leading underscore, its value is no module, no metaclass, none of the refused
+ * builtins under another name, and it is no gadget of rules_modules.def.
  *
  * For packages outside the standard library any public name passes, and modules of the same package with it: numpy.linalg is part of numpy.
  */
@@ -79,7 +79,8 @@ bool policy_is_third_party(PyObject *dotted)
 		PyErr_Clear();
 		return false;
 	}
-	known = policy.stdlib ? PySequence_Contains(policy.stdlib, root) == 1 : rules_find(TABLE_STDLIB, root) != NULL || rules_is_private(root);
+	known = policy.stdlib ? PySequence_Contains(policy.stdlib, root) == 1
+			      : rules_find(TABLE_STDLIB, root) != NULL || rules_is_private(root);
 	PyErr_Clear();
 	Py_DECREF(root);
 	return !known;
@@ -87,8 +88,8 @@ bool policy_is_third_party(PyObject *dotted)
 
 /* What the parts of a dotted name say about it. */
 struct parts {
-	bool private;                 /* some part starts with an underscore and is not permitted */
-	bool under_allowed;           /* a shorter prefix of it is allowed */
+	bool private;		      /* some part starts with an underscore and is not permitted */
+	bool under_allowed;	      /* a shorter prefix of it is allowed */
 	const struct rule_row *never; /* a prefix of it is never allowed and not permitted */
 };
 
@@ -107,7 +108,7 @@ static bool has_private_part(PyObject *dotted)
 
 static struct parts examine(const struct session *session, PyObject *dotted)
 {
-	struct parts parts = { false, false, NULL };
+	struct parts parts = {false, false, NULL};
 	bool whole = false, permitted = session_permits(session, dotted);
 
 	parts.private = has_private_part(dotted) && !permitted && !session_allows(session, dotted);
@@ -210,10 +211,11 @@ static bool same_package(PyObject *package, PyObject *module)
 }
 
 /* Judges by what the value is. Takes over value. */
-static int judge_value(const struct session *session, PyObject *module, PyObject *name, bool third_party, PyObject *taken,
-	PyObject **value, const struct rule_row **row)
+static int judge_value(const struct session *session, PyObject *module, PyObject *name, bool third_party, PyObject *taken, PyObject **value,
+	const struct rule_row **row)
 {
-	static const struct rule_row same_thing = { "", RULE_MODULE_GADGET, false, "it is a refused builtin or a metaclass under another name", NULL };
+	static const struct rule_row same_thing = {
+		"", RULE_MODULE_GADGET, false, "it is a refused builtin or a metaclass under another name", NULL};
 	int verdict = MODULE_PUBLIC;
 
 	if (PyModule_Check(taken)) {
@@ -257,7 +259,7 @@ static int judge_submodule(const struct session *session, PyObject *full)
 
 int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value, const struct rule_row **row)
 {
-	static const struct rule_row not_listed = { "", RULE_MODULE_GADGET, false, "only a few names of this module are open", NULL };
+	static const struct rule_row not_listed = {"", RULE_MODULE_GADGET, false, "only a few names of this module are open", NULL};
 	PyObject *full = PyUnicode_FromFormat("%U.%U", module, name);
 	const struct rule_row *ignored;
 	int verdict = -1;
@@ -272,7 +274,7 @@ int policy_name(const struct session *session, PyObject *module, PyObject *name,
 	} else if (policy_import(session, module, &ignored) != IMPORT_ALLOWED) {
 		verdict = MODULE_FOREIGN;
 	} else if (rules_is_private(name) && !session_permits(session, name) && !rules_find(TABLE_OPEN, full) &&
-		!rules_find(TABLE_DUNDER_READ, name)) {
+		   !rules_find(TABLE_DUNDER_READ, name)) {
 		verdict = MODULE_PRIVATE;
 	} else if (!session_permits(session, name) && (*row = rules_find(TABLE_GADGETS, full))) {
 		verdict = MODULE_GADGET;

@@ -16,9 +16,9 @@ int policy_prepare(void);
 enum import_verdict {
 	IMPORT_ALLOWED,
 	IMPORT_NOT_ALLOWED,
-	IMPORT_NEVER,       /* *row says why */
+	IMPORT_NEVER, /* *row says why */
 	IMPORT_PRIVATE,
-	IMPORT_SUBMODULE    /* the package is allowed, this submodule is not */
+	IMPORT_SUBMODULE /* the package is allowed, this submodule is not */
 };
 
 /* May `import dotted` be written? */
@@ -34,11 +34,11 @@ bool policy_is_third_party(PyObject *dotted);
 PyObject *policy_load(PyObject *dotted);
 
 enum name_verdict {
-	MODULE_PUBLIC,    /* *value is it, when value is wanted and the module could be loaded */
+	MODULE_PUBLIC,	  /* *value is it, when value is wanted and the module could be loaded */
 	MODULE_SUBMODULE, /* an allowed module */
 	MODULE_PRIVATE,
-	MODULE_FOREIGN,   /* a module, but not an allowed one */
-	MODULE_GADGET,    /* *row says why */
+	MODULE_FOREIGN, /* a module, but not an allowed one */
+	MODULE_GADGET,	/* *row says why */
 	MODULE_MISSING
 };
 

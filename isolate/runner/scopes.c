@@ -11,7 +11,7 @@
 
 int scopes_begin(struct scopes *scopes)
 {
-	*scopes = (struct scopes){ 0 };
+	*scopes = (struct scopes){0};
 	scopes->declared = PySet_New(NULL);
 	scopes->nonlocals = PySet_New(NULL);
 	scopes->globals = PySet_New(NULL);
@@ -46,7 +46,7 @@ void scopes_free(struct scopes *scopes)
 	Py_XDECREF(scopes->globals);
 	free(scopes->scopes);
 	free(scopes->symbols);
-	*scopes = (struct scopes){ 0 };
+	*scopes = (struct scopes){0};
 }
 
 /* Makes room for one more item. */
@@ -76,7 +76,7 @@ int scopes_add(struct scopes *scopes, enum scope_kind kind, int parent)
 	symbols = PyDict_New();
 	if (!symbols)
 		return -1;
-	array[scopes->count] = (struct scope){ kind, parent, symbols };
+	array[scopes->count] = (struct scope){kind, parent, symbols};
 	return scopes->count++;
 }
 
@@ -108,7 +108,7 @@ struct symbol *scopes_symbol(struct scopes *scopes, int scope, PyObject *name)
 	Py_XDECREF(index);
 	if (status < 0)
 		return NULL;
-	array[scopes->symbol_count] = (struct symbol){ reference(name), 0, 0, scope, NULL, NULL };
+	array[scopes->symbol_count] = (struct symbol){reference(name), 0, 0, scope, NULL, NULL};
 	return &array[scopes->symbol_count++];
 }
 
@@ -146,9 +146,36 @@ int scopes_add_origin(struct symbol *symbol, PyObject *module, PyObject *name)
 		return -1;
 	}
 	Py_XINCREF(name);
-	*origin = (struct origin){ symbol->origins, reference(module), name };
+	*origin = (struct origin){symbol->origins, false, reference(module), name};
 	symbol->origins = origin;
 	return 0;
+}
+
+static bool same_origin(const struct origin *origin, PyObject *module, PyObject *name)
+{
+	if (PyUnicode_Compare(origin->module, module) != 0 || !origin->name != !name)
+		return false;
+	return !name || PyUnicode_Compare(origin->name, name) == 0;
+}
+
+void scopes_meet_origin(struct symbol *symbol, PyObject *module, PyObject *name, bool rebinds)
+{
+	struct origin **at = &symbol->origins;
+
+	while (*at) {
+		struct origin *origin = *at;
+
+		if (same_origin(origin, module, name)) {
+			origin->met = true;
+			at = &origin->next;
+		} else if (rebinds && origin->met) {
+			*at = origin->next;
+			origin->next = NULL;
+			free_origins(origin);
+		} else {
+			at = &origin->next;
+		}
+	}
 }
 
 const struct symbol *scopes_resolve(const struct scopes *scopes, int scope, PyObject *name)

@@ -15,9 +15,9 @@
 /* Characters that are invisible or reorder what is shown. ZWJ and ZWNJ are left alone: emoji and several scripts need them. */
 static bool is_invisible(Py_UCS4 c)
 {
-	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200B || c == 0x200E || c == 0x200F ||
-		c == 0x061C || (c >= 0x2060 && c <= 0x2064) || (c >= 0x206A && c <= 0x206F) || c == 0xFEFF || c == 0x2028 ||
-		c == 0x2029 || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x180E;
+	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200B || c == 0x200E || c == 0x200F || c == 0x061C ||
+	       (c >= 0x2060 && c <= 0x2064) || (c >= 0x206A && c <= 0x206F) || c == 0xFEFF || c == 0x2028 || c == 0x2029 ||
+	       (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x180E;
 }
 
 static bool is_control(Py_UCS4 c)
@@ -37,9 +37,11 @@ static int report_character(const struct cursor *at, enum rule rule, Py_UCS4 c, 
 	char code[16];
 
 	PyOS_snprintf(code, sizeof code, "U+%04X", (unsigned)c);
-	return violations_add(at->found, rule, at->line, at->column, NULL, PyUnicode_FromFormat("%s%s %s in the text", at->kind, what, code),
+	return violations_add(at->found, rule, at->line, at->column, NULL,
+		PyUnicode_FromFormat("%s%s %s in the text", at->kind, what, code),
 		c <= 0x9F ? "remove it; in a string write it as an escape such as \"\\x1b\""
-			  : "remove it; in a string write it as an escape such as \"\\u202e\"", NULL);
+			  : "remove it; in a string write it as an escape such as \"\\u202e\"",
+		NULL);
 }
 
 static int check_characters(const Py_UCS4 *text, Py_ssize_t length, struct cursor *at)
@@ -56,7 +58,8 @@ static int check_characters(const Py_UCS4 *text, Py_ssize_t length, struct curso
 				PyUnicode_FromFormat("%sa carriage return that is not followed by a newline", at->kind),
 				"end lines with \\n or \\r\\n", NULL);
 		} else if (c == '\f' || c == '\v') {
-			status = report_character(at, RULE_SOURCE_CONTROL, c, c == '\f' ? "a form feed (it resets the indentation count)" : "a vertical tab");
+			status = report_character(
+				at, RULE_SOURCE_CONTROL, c, c == '\f' ? "a form feed (it resets the indentation count)" : "a vertical tab");
 		} else if (is_control(c)) {
 			status = report_character(at, RULE_SOURCE_CONTROL, c, "a control character");
 		} else if (is_invisible(c)) {
@@ -133,9 +136,10 @@ static int check_cookie(const struct source *source, const char *kind, struct vi
 		n = find_cookie(text, length, &name);
 		if (n && !is_utf8_name(name, n)) {
 			PyObject *shown = PyUnicode_DecodeUTF8(name, n > 40 ? 40 : (Py_ssize_t)n, "replace");
-			int status = !shown ? -1 : violations_add(found, RULE_SOURCE_COOKIE, line, source_column(source, line, name - text), NULL,
-				PyUnicode_FromFormat("%sthe text declares the encoding '%U'", kind, shown),
-				"remove the declaration; a body is UTF-8", NULL);
+			int status = !shown ? -1
+					    : violations_add(found, RULE_SOURCE_COOKIE, line, source_column(source, line, name - text),
+						      NULL, PyUnicode_FromFormat("%sthe text declares the encoding '%U'", kind, shown),
+						      "remove the declaration; a body is UTF-8", NULL);
 
 			Py_XDECREF(shown);
 			return status;
@@ -220,7 +224,7 @@ static int check_nul(const struct source *source, const char *kind, struct viola
 
 static int check_decoded(struct source *source, const char *kind, struct violations *found)
 {
-	struct cursor at = { kind, found, 1, 1 };
+	struct cursor at = {kind, found, 1, 1};
 	Py_UCS4 *characters = PyUnicode_AsUCS4Copy(source->text);
 	int status;
 
@@ -233,7 +237,7 @@ static int check_decoded(struct source *source, const char *kind, struct violati
 
 int source_load(struct source *source, struct span bytes, const char *kind, struct violations *found)
 {
-	*source = (struct source){ NULL, bytes.bytes ? bytes.bytes : "", bytes.length, NULL, 0 };
+	*source = (struct source){NULL, bytes.bytes ? bytes.bytes : "", bytes.length, NULL, 0};
 	if (source->length >= 3 && memcmp(source->bytes, "\xEF\xBB\xBF", 3) == 0) {
 		source->bytes += 3;
 		source->length -= 3;

@@ -12,8 +12,8 @@
 enum { SOURCE_BYTES_MOST = 64 * 1024 };
 
 struct source {
-	PyObject *text;      /* str, what the parser is given; owned; NULL when it could not be decoded */
-	const char *bytes;   /* the same as UTF-8, without a BOM; borrowed from the request */
+	PyObject *text;	   /* str, what the parser is given; owned; NULL when it could not be decoded */
+	const char *bytes; /* the same as UTF-8, without a BOM; borrowed from the request */
 	size_t length;
 	size_t *line_starts; /* byte offsets; owned */
 	size_t lines;

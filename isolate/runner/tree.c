@@ -10,13 +10,13 @@
 enum { ONLY_AST = 0x400 /* PyCF_ONLY_AST */, SUM_DEPTH = 64 };
 
 static struct {
-	PyObject *module;                 /* _ast */
-	PyObject *base;                   /* _ast.AST */
-	PyObject *kinds;                  /* dict: type -> kind */
-	PyObject *types[NODE_KINDS];      /* NULL where this interpreter has no such node */
+	PyObject *module;	     /* _ast */
+	PyObject *base;		     /* _ast.AST */
+	PyObject *kinds;	     /* dict: type -> kind */
+	PyObject *types[NODE_KINDS]; /* NULL where this interpreter has no such node */
 	PyObject *fields[FIELD_COUNT];
-	PyObject *field_list;             /* "_fields" */
-	PyObject *compile;                /* builtins.compile */
+	PyObject *field_list; /* "_fields" */
+	PyObject *compile;    /* builtins.compile */
 } tree;
 
 static const char *const KIND_NAMES[NODE_KINDS] = {
@@ -131,7 +131,9 @@ static int place(PyObject *node)
 {
 	PyObject *one = PyLong_FromLong(1), *zero = PyLong_FromLong(0);
 	int status = one && zero && tree_set(node, FIELD_lineno, one) == 0 && tree_set(node, FIELD_end_lineno, one) == 0 &&
-		tree_set(node, FIELD_col_offset, zero) == 0 && tree_set(node, FIELD_end_col_offset, zero) == 0 ? 0 : -1;
+				     tree_set(node, FIELD_col_offset, zero) == 0 && tree_set(node, FIELD_end_col_offset, zero) == 0
+			     ? 0
+			     : -1;
 
 	Py_XDECREF(one);
 	Py_XDECREF(zero);
@@ -140,7 +142,7 @@ static int place(PyObject *node)
 
 int tree_copy_place(PyObject *node, PyObject *like)
 {
-	static const enum tree_field fields[] = { FIELD_lineno, FIELD_col_offset, FIELD_end_lineno, FIELD_end_col_offset };
+	static const enum tree_field fields[] = {FIELD_lineno, FIELD_col_offset, FIELD_end_lineno, FIELD_end_col_offset};
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < sizeof fields / sizeof fields[0]; i++) {

@@ -21,13 +21,17 @@ enum node_kind {
 	NODE_KINDS
 };
 
+/* clang-format off */
 #define TREE_FIELDS(FIELD) \
-	FIELD(annotation) FIELD(arg) FIELD(args) FIELD(asname) FIELD(attr) FIELD(bases) FIELD(body) FIELD(bound) FIELD(cls) \
-	FIELD(col_offset) FIELD(ctx) FIELD(decorator_list) FIELD(defaults) FIELD(elt) FIELD(elts) FIELD(end_col_offset) FIELD(end_lineno) \
-	FIELD(func) FIELD(generators) FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) FIELD(key) FIELD(keywords) FIELD(kw_defaults) \
-	FIELD(kwarg) FIELD(kwd_attrs) FIELD(kwonlyargs) FIELD(left) FIELD(level) FIELD(lineno) FIELD(module) FIELD(name) FIELD(names) \
-	FIELD(op) FIELD(operand) FIELD(ops) FIELD(comparators) FIELD(orelse) FIELD(posonlyargs) FIELD(returns) FIELD(rest) FIELD(right) \
-	FIELD(simple) FIELD(slice) FIELD(target) FIELD(targets) FIELD(test) FIELD(type) FIELD(type_params) FIELD(value) FIELD(vararg)
+	FIELD(annotation) FIELD(arg) FIELD(args) FIELD(asname) FIELD(attr) FIELD(bases) FIELD(body) \
+	FIELD(bound) FIELD(cls) FIELD(col_offset) FIELD(comparators) FIELD(ctx) FIELD(decorator_list) \
+	FIELD(defaults) FIELD(elt) FIELD(elts) FIELD(end_col_offset) FIELD(end_lineno) FIELD(func) \
+	FIELD(generators) FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) FIELD(key) FIELD(keywords) \
+	FIELD(kw_defaults) FIELD(kwarg) FIELD(kwd_attrs) FIELD(kwonlyargs) FIELD(left) FIELD(level) \
+	FIELD(lineno) FIELD(module) FIELD(name) FIELD(names) FIELD(op) FIELD(operand) FIELD(ops) \
+	FIELD(orelse) FIELD(posonlyargs) FIELD(rest) FIELD(returns) FIELD(right) FIELD(simple) FIELD(slice) \
+	FIELD(target) FIELD(targets) FIELD(test) FIELD(type) FIELD(type_params) FIELD(value) FIELD(vararg)
+/* clang-format on */
 
 enum tree_field {
 #define FIELD(name) FIELD_##name,
@@ -62,7 +66,8 @@ PyObject *tree_make_named(const char *type, PyObject *keywords);
 /* Puts node where `like` stands in the text. Returns 0 or -1. */
 int tree_copy_place(PyObject *node, PyObject *like);
 
-/* Moves a tree down by a number of lines. Returns 0 or -1. Recursion is bounded by the depth cap of the caller's walk: at most `depth` levels. */
+/* Moves a tree down by a number of lines. Returns 0 or -1. Recursion is bounded by the depth cap of the caller's walk: at most `depth`
+ * levels. */
 int tree_move_down(PyObject *node, long lines, int depth);
 
 /* Parses text (compile() with PyCF_ONLY_AST) in mode "exec" or "eval", or compiles a tree. A new reference, or NULL. */

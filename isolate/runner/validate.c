@@ -3,8 +3,8 @@
  * The validator: text checks, the interpreter's own parser, two walks over its tree, and its own compiler.
  *
  * There is no second grammar that could disagree with the first. The parser may raise or even crash on hostile text, so this runs only in
- * a process that is confined already. The tree that was judged is the very tree that is wrapped and compiled: a body becomes a function by being put
- * under a FunctionDef node, so its text, its line numbers and its multi-line strings stay as they were.
+ * a process that is confined already. The tree that was judged is the very tree that is wrapped and compiled: a body becomes a function by
+ * being put under a FunctionDef node, so its text, its line numbers and its multi-line strings stay as they were.
  */
 #include "isolate/runner/validate.h"
 
@@ -15,7 +15,8 @@ static int report_syntax(const struct program *program, const char *kind, long l
 {
 	PyObject *type, *value, *traceback, *message = NULL, *line = NULL, *column = NULL;
 	bool deep, refused = PyErr_ExceptionMatches(PyExc_SyntaxError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
-		PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_SystemError);
+			     PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
+			     PyErr_ExceptionMatches(PyExc_SystemError);
 	long at = 0, offset = 0;
 	int status = -1;
 
@@ -109,7 +110,8 @@ static PyObject *make_arguments(void)
 		parameter = tree_make_named("arg", keywords);
 	Py_XDECREF(keywords);
 	keywords = parameter ? Py_BuildValue("{s:[],s:[],s:O,s:[],s:[],s:O,s:[]}", "posonlyargs", "args", "vararg", Py_None, "kwonlyargs",
-		"kw_defaults", "kwarg", parameter, "defaults") : NULL;
+				       "kw_defaults", "kwarg", parameter, "defaults")
+			     : NULL;
 	if (keywords)
 		arguments = tree_make_named("arguments", keywords);
 	Py_XDECREF(keywords);
@@ -128,8 +130,10 @@ static PyObject *wrap(PyObject *body, PyObject *promoted)
 	if (status == 0 && PyList_Size(body) == 0)
 		status = place_node(body, NODE_Pass, PyDict_New(), true);
 	if (status == 0)
-		status = place_node(statements, NODE_FunctionDef, Py_BuildValue("{s:s,s:O,s:O,s:[],s:O,s:O,s:[]}", "name", BODY_FUNCTION, "args", arguments,
-			"body", body, "decorator_list", "returns", Py_None, "type_comment", Py_None, "type_params"), false);
+		status = place_node(statements, NODE_FunctionDef,
+			Py_BuildValue("{s:s,s:O,s:O,s:[],s:O,s:O,s:[]}", "name", BODY_FUNCTION, "args", arguments, "body", body,
+				"decorator_list", "returns", Py_None, "type_comment", Py_None, "type_params"),
+			false);
 	if (status == 0 && (keywords = Py_BuildValue("{s:O,s:[]}", "body", statements, "type_ignores"))) {
 		module = tree_make(NODE_Module, keywords);
 		Py_DECREF(keywords);
@@ -160,9 +164,15 @@ static int append_return(struct program *program, PyObject *body, struct violati
 }
 
 /* Both walks. *promoted receives the names that the body declares global (a new list). */
-static int judge(const struct program *program, const struct session *session, PyObject *body, struct violations *found, PyObject **promoted)
+static int judge(
+	const struct program *program, const struct session *session, PyObject *body, struct violations *found, PyObject **promoted)
 {
-	struct walker w = { .session = session, .source = &program->source, .found = found, .pass = PASS_BIND, .scope = SCOPE_BODY, .next_scope = SCOPE_BODY + 1 };
+	struct walker w = {.session = session,
+		.source = &program->source,
+		.found = found,
+		.pass = PASS_BIND,
+		.scope = SCOPE_BODY,
+		.next_scope = SCOPE_BODY + 1};
 	PyObject *args = PyUnicode_FromString("args");
 	int status = -1;
 
@@ -216,12 +226,14 @@ int program_load(struct program *program, const struct body_request *request, co
 	PyObject *tree = NULL, *body = NULL;
 	int status = -1;
 
-	*program = (struct program){ 0 };
+	*program = (struct program){0};
 	if (source_load(&program->source, request->source, "", found) < 0)
 		return -1;
-	if (request->return_expr.length && source_load(&program->expression, without_leading_blanks(request->return_expr), "--return: ", found) < 0)
+	if (request->return_expr.length &&
+		source_load(&program->expression, without_leading_blanks(request->return_expr), "--return: ", found) < 0)
 		return -1;
-	if (!program->source.text || (request->return_expr.length && !program->expression.text) || (found->count && !request->skip_validation))
+	if (!program->source.text || (request->return_expr.length && !program->expression.text) ||
+		(found->count && !request->skip_validation))
 		return 0;
 	tree = tree_parse(program->source.text, BODY_FILE, "exec");
 	if (!tree)

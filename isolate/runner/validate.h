@@ -16,9 +16,9 @@
 #define BODY_FUNCTION "<body>"
 
 struct program {
-	struct source source;     /* the body's text */
+	struct source source;	  /* the body's text */
 	struct source expression; /* the text of --return, when there is one */
-	PyObject *code;           /* the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when refused */
+	PyObject *code;		  /* the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when refused */
 };
 
 /*

@@ -33,8 +33,8 @@ static bool already_there(const struct violations *list, enum rule rule, long li
 	return false;
 }
 
-int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name, PyObject *message,
-	const char *rewrite, PyObject *rewrite_text)
+int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name, PyObject *message, const char *rewrite,
+	PyObject *rewrite_text)
 {
 	struct violation *v;
 
@@ -50,7 +50,7 @@ int violations_add(struct violations *list, enum rule rule, long line, long colu
 	}
 	v = &list->items[list->count++];
 	Py_XINCREF(name);
-	*v = (struct violation){ rule, line, column, name, message, rewrite, rewrite_text };
+	*v = (struct violation){rule, line, column, name, message, rewrite, rewrite_text};
 	return 0;
 }
 
@@ -61,8 +61,8 @@ void violations_sort(struct violations *list)
 		struct violation v = list->items[i];
 		size_t j = i;
 
-		while (j > 0 && (list->items[j - 1].line > v.line ||
-			(list->items[j - 1].line == v.line && list->items[j - 1].column > v.column))) {
+		while (j > 0 &&
+			(list->items[j - 1].line > v.line || (list->items[j - 1].line == v.line && list->items[j - 1].column > v.column))) {
 			list->items[j] = list->items[j - 1];
 			j--;
 		}

@@ -12,8 +12,10 @@ typedef int handler(struct walker *w, PyObject *node);
 static int refuse_unknown(struct walker *w, PyObject *node)
 {
 	PyObject *kind = tree_kind_name(node);
-	int status = kind ? walk_report(w, RULE_SYNTAX_UNKNOWN, node, kind, PyUnicode_FromFormat("syntax of the kind %U is not known to the rules", kind),
-		"write it with older syntax", NULL) : -1;
+	int status = kind ? walk_report(w, RULE_SYNTAX_UNKNOWN, node, kind,
+				    PyUnicode_FromFormat("syntax of the kind %U is not known to the rules", kind),
+				    "write it with older syntax", NULL)
+			  : -1;
 
 	Py_XDECREF(kind);
 	return status;
@@ -175,7 +177,8 @@ static void place_of(const struct walker *w, PyObject *node, PyObject *name, lon
 	*column = source_column(source, at, offset);
 }
 
-int walk_report(struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text)
+int walk_report(
+	struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text)
 {
 	long line, column;
 
@@ -228,7 +231,8 @@ int walk_if(struct walker *w, PyObject *node)
 int walk_async(struct walker *w, PyObject *node)
 {
 	if (walk_function_scope(w) == SCOPE_BODY &&
-		walk_report(w, RULE_TOP_LEVEL_AWAIT, node, NULL, PyUnicode_FromString("await, async for or async with at the top of the body"),
+		walk_report(w, RULE_TOP_LEVEL_AWAIT, node, NULL,
+			PyUnicode_FromString("await, async for or async with at the top of the body"),
 			"put it into an async def main() and end with return asyncio.run(main()) (--allow asyncio)", NULL) < 0)
 		return -1;
 	return walk_children(w, node);
@@ -255,8 +259,9 @@ int walk_constant(struct walker *w, PyObject *node)
 		if (!bits)
 			status = -1;
 		else if (PyLong_AsLong(bits) > LITERAL_BITS_MOST)
-			status = walk_report(w, RULE_LITERAL_SIZE, node, NULL, PyUnicode_FromString("an integer literal of more than 4300 digits"),
-				"compute it, for instance 10 ** 5000", NULL);
+			status = walk_report(w, RULE_LITERAL_SIZE, node, NULL,
+				PyUnicode_FromString("an integer literal of more than 4300 digits"), "compute it, for instance 10 ** 5000",
+				NULL);
 	}
 	Py_XDECREF(bits);
 	Py_XDECREF(value);

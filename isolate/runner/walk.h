@@ -20,23 +20,24 @@ enum walk_pass { PASS_BIND = 1, PASS_JUDGE };
 
 struct walker {
 	const struct session *session;
-	const struct source *source;      /* the body */
-	const struct source *expression;  /* the text of --return, or NULL; its lines follow those of the body */
+	const struct source *source;	 /* the body */
+	const struct source *expression; /* the text of --return, or NULL; its lines follow those of the body */
 	struct violations *found;
 	struct scopes scopes;
-	PyObject *own;          /* set: attributes that the body itself defines */
+	PyObject *own; /* set: attributes that the body itself defines */
 	enum walk_pass pass;
 	int scope, next_scope;
 	int depth, nodes;
-	bool stopped;           /* the tree is too large to go on */
-	int unevaluated;        /* inside an annotation that is never evaluated */
+	bool stopped;	 /* the tree is too large to go on */
+	int unevaluated; /* inside an annotation that is never evaluated */
 	bool future_annotations;
-	bool guards_format;     /* a load of .format was wrapped in the run-time guard */
-	PyObject *call;         /* the Call whose callee is visited next; borrowed */
+	bool imports_star; /* a refused import * may have bound any name */
+	bool unsure;	   /* the name at hand can stand for several things: that one of them lacks an attribute is no violation */
+	PyObject *call;	   /* the Call whose callee is visited next; borrowed */
 	PyObject *callee;
-	PyObject *tested;       /* an expression of which only the truth, or being None, is used */
-	PyObject *statement;    /* the import statement at hand: before 3.10 its aliases have no place of their own */
-	PyObject *vetted;       /* a Name that binds __slots__ or __match_args__ to a literal that was checked */
+	PyObject *tested;    /* an expression of which only the truth, or being None, is used */
+	PyObject *statement; /* the import statement at hand: before 3.10 its aliases have no place of their own */
+	PyObject *vetted;    /* a Name that binds __slots__ or __match_args__ to a literal that was checked */
 };
 
 /* Handlers by node kind, see tree_nodes.def. */
@@ -61,10 +62,11 @@ int walk_function_scope(const struct walker *w);
 int walk_bind(struct walker *w, PyObject *node, PyObject *name, unsigned flags);
 
 /*
- * Reports a violation at the start of node, or (attribute) where its attribute's name stands. message and rewrite_text are taken over, name is borrowed.
- * Does nothing in pass 1.
+ * Reports a violation at the start of node, or (attribute) where its attribute's name stands. message and rewrite_text are taken over, name
+ * is borrowed. Does nothing in pass 1.
  */
-int walk_report(struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text);
+int walk_report(
+	struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text);
 
 /* The same, but in both passes and ending the walk. */
 int walk_stop(struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite);

@@ -2,9 +2,9 @@
 /*
  * str.format, which reads attributes whose names are text.
  *
- * A template that is written out is read here field by field. A template that is computed cannot be, so `.format` on anything but a literal (or
- * a name that only ever stands for one) is refused, all but on objects of the body's own that have such an attribute; there the value is passed
- * through a guard at run time that lets everything pass but strings.
+ * A template that is written out is read here field by field. A template that is computed cannot be, so `.format` on anything but a literal
+ * (or a name that only ever stands for one) is refused, all but on objects of the body's own that have such an attribute; there the value
+ * is passed through a guard at run time that lets everything pass but strings.
  */
 #include "isolate/runner/walk.h"
 #include "isolate/runner/builtins.h"
@@ -38,7 +38,8 @@ static PyObject *slice_text(const struct template_reader *t, Py_ssize_t start, P
 
 static int report_field(struct walker *w, PyObject *node, PyObject *name, const char *rewrite)
 {
-	return walk_report(w, RULE_FORMAT_FIELD, node, name, PyUnicode_FromFormat("a replacement field reads '%U', which is not allowed", name),
+	return walk_report(w, RULE_FORMAT_FIELD, node, name,
+		PyUnicode_FromFormat("a replacement field reads '%U', which is not allowed", name),
 		rewrite ? rewrite : "format the value itself", NULL);
 }
 
@@ -51,7 +52,8 @@ static int check_step(struct walker *w, PyObject *node, PyObject *name, bool is_
 		return 0;
 	if (row && (!is_key || row->as_key))
 		return report_field(w, node, name, row->rewrite);
-	if (!is_key && rules_is_private(name) && !rules_is_dunder(name) && !rules_find(TABLE_PUBLIC_UNDERSCORE, name) && !walk_contains(w->own, name))
+	if (!is_key && rules_is_private(name) && !rules_is_dunder(name) && !rules_find(TABLE_PUBLIC_UNDERSCORE, name) &&
+		!walk_contains(w->own, name))
 		return report_field(w, node, name, "format a public attribute");
 	return 0;
 }
@@ -86,7 +88,7 @@ static int check_field_name(struct walker *w, PyObject *node, struct template_re
 
 int walk_check_format(struct walker *w, PyObject *node, PyObject *template)
 {
-	struct template_reader t = { NULL, PyUnicode_GetLength(template), 0 };
+	struct template_reader t = {NULL, PyUnicode_GetLength(template), 0};
 	Py_UCS4 *text = PyUnicode_AsUCS4Copy(template);
 	int depth = 0, status = text ? 0 : -1;
 
@@ -107,7 +109,8 @@ int walk_check_format(struct walker *w, PyObject *node, PyObject *template)
 	return status;
 }
 
-/* The text of a template that is written out: a literal, a sum of literals, or a name that is bound once and to a literal. A new reference. */
+/* The text of a template that is written out: a literal, a sum of literals, or a name that is bound once and to a literal. A new reference.
+ */
 static PyObject *written_template(const struct walker *w, PyObject *value)
 {
 	PyObject *text = tree_constant_text(value), *name;
@@ -125,7 +128,7 @@ static PyObject *written_template(const struct walker *w, PyObject *value)
 }
 
 /* Replaces value in `value.format` by guard(value). */
-static int wrap_in_guard(struct walker *w, PyObject *node, PyObject *value)
+static int wrap_in_guard(PyObject *node, PyObject *value)
 {
 	PyObject *load = tree_make(NODE_Load, NULL), *name = NULL, *call = NULL, *keywords = NULL;
 	int status = -1;
@@ -136,7 +139,6 @@ static int wrap_in_guard(struct walker *w, PyObject *node, PyObject *value)
 	keywords = name ? Py_BuildValue("{s:O,s:[O],s:[]}", "func", name, "args", value, "keywords") : NULL;
 	if (keywords && (call = tree_make(NODE_Call, keywords)) && tree_copy_place(call, value) == 0 && tree_copy_place(name, value) == 0)
 		status = tree_set(node, FIELD_value, call);
-	w->guards_format = true;
 	Py_XDECREF(load);
 	Py_XDECREF(name);
 	Py_XDECREF(call);
@@ -159,8 +161,9 @@ int walk_check_format_use(struct walker *w, PyObject *node, PyObject *name, PyOb
 		context = tree_get(node, FIELD_ctx);
 		loads = context && tree_kind(context) == NODE_Load;
 		Py_XDECREF(context);
-		return loads ? wrap_in_guard(w, node, value) : 0;
+		return loads ? wrap_in_guard(node, value) : 0;
 	}
-	return walk_report(w, RULE_FORMAT_DYNAMIC, node, name, PyUnicode_FromFormat("'%U' on something that is not a literal template", name),
+	return walk_report(w, RULE_FORMAT_DYNAMIC, node, name,
+		PyUnicode_FromFormat("'%U' on something that is not a literal template", name),
 		"use an f-string, or write the template where it is formatted: \"...{}...\".format(x)", NULL);
 }

@@ -13,20 +13,25 @@ static int report_import(struct walker *w, PyObject *node, PyObject *dotted, enu
 
 	switch (verdict) {
 	case IMPORT_NEVER:
-		rewrite = PyUnicode_FromFormat("do without it; an operator who wants it needs --allow %U and --permit %s", dotted, row->name);
-		return !rewrite ? -1 : walk_report(w, RULE_IMPORT_NEVER, node, dotted,
-			PyUnicode_FromFormat("import of '%U' is not allowed: %s", dotted, row->why), NULL, rewrite);
+		rewrite =
+			PyUnicode_FromFormat("do without it; an operator who wants it needs --allow %U and --permit %s", dotted, row->name);
+		return !rewrite ? -1
+				: walk_report(w, RULE_IMPORT_NEVER, node, dotted,
+					  PyUnicode_FromFormat("import of '%U' is not allowed: %s", dotted, row->why), NULL, rewrite);
 	case IMPORT_PRIVATE:
-		return walk_report(w, RULE_IMPORT_PRIVATE, node, dotted, PyUnicode_FromFormat("import of '%U' is not allowed: it is private", dotted),
-			"import the public module", NULL);
+		return walk_report(w, RULE_IMPORT_PRIVATE, node, dotted,
+			PyUnicode_FromFormat("import of '%U' is not allowed: it is private", dotted), "import the public module", NULL);
 	case IMPORT_SUBMODULE:
 		rewrite = PyUnicode_FromFormat("allow it by its full name with --allow %U", dotted);
-		return !rewrite ? -1 : walk_report(w, RULE_IMPORT_SUBMODULE, node, dotted,
-			PyUnicode_FromFormat("import of '%U' is not allowed: it does not come with its package", dotted), NULL, rewrite);
+		return !rewrite ? -1
+				: walk_report(w, RULE_IMPORT_SUBMODULE, node, dotted,
+					  PyUnicode_FromFormat("import of '%U' is not allowed: it does not come with its package", dotted),
+					  NULL, rewrite);
 	case IMPORT_NOT_ALLOWED:
 		rewrite = PyUnicode_FromFormat("allow it with --allow %U", dotted);
-		return !rewrite ? -1 : walk_report(w, RULE_IMPORT_NOT_ALLOWED, node, dotted,
-			PyUnicode_FromFormat("import of '%U' is not allowed", dotted), NULL, rewrite);
+		return !rewrite ? -1
+				: walk_report(w, RULE_IMPORT_NOT_ALLOWED, node, dotted,
+					  PyUnicode_FromFormat("import of '%U' is not allowed", dotted), NULL, rewrite);
 	case IMPORT_ALLOWED:
 		break;
 	}
@@ -47,7 +52,8 @@ static int check_in_class(struct walker *w, PyObject *node)
 {
 	if (w->scopes.scopes[w->scope].kind != SCOPE_CLASS)
 		return 0;
-	return walk_report(w, RULE_IMPORT_IN_CLASS, node, NULL, PyUnicode_FromString("an import inside a class"), "move it to the top of the body", NULL);
+	return walk_report(w, RULE_IMPORT_IN_CLASS, node, NULL, PyUnicode_FromString("an import inside a class"),
+		"move it to the top of the body", NULL);
 }
 
 static int report_gadget(struct walker *w, PyObject *node, PyObject *module, PyObject *name, const struct rule_row *row)
@@ -62,16 +68,21 @@ static int report_name(struct walker *w, PyObject *node, PyObject *module, PyObj
 
 	switch (verdict) {
 	case MODULE_PRIVATE:
-		return walk_report(w, RULE_MODULE_PRIVATE, node, name, PyUnicode_FromFormat("'%U.%U' is private", module, name), "use the public API of the module", NULL);
+		return walk_report(w, RULE_MODULE_PRIVATE, node, name, PyUnicode_FromFormat("'%U.%U' is private", module, name),
+			"use the public API of the module", NULL);
 	case MODULE_FOREIGN:
 		rewrite = PyUnicode_FromFormat("import '%U' by itself, and allow it", name);
-		return !rewrite ? -1 : walk_report(w, RULE_MODULE_ATTRIBUTE, node, name,
-			PyUnicode_FromFormat("'%U.%U' is a module that '%U' happens to use", module, name, module), NULL, rewrite);
+		return !rewrite ? -1
+				: walk_report(w, RULE_MODULE_ATTRIBUTE, node, name,
+					  PyUnicode_FromFormat("'%U.%U' is a module that '%U' happens to use", module, name, module), NULL,
+					  rewrite);
 	case MODULE_GADGET:
 		return report_gadget(w, node, module, name, row);
 	case MODULE_MISSING:
-		return walk_report(w, RULE_MODULE_NAME, node, name, PyUnicode_FromFormat("the module '%U' has no public name '%U'", module, name),
-			"look the name up in the module's documentation for this Python version", NULL);
+		return w->unsure ? 0
+				 : walk_report(w, RULE_MODULE_NAME, node, name,
+					   PyUnicode_FromFormat("the module '%U' has no public name '%U'", module, name),
+					   "look the name up in the module's documentation for this Python version", NULL);
 	default:
 		return 0;
 	}
@@ -93,7 +104,7 @@ static bool is_called_with_one(const struct walker *w, PyObject *node)
 	arguments = tree_get(w->call, FIELD_args);
 	keywords = tree_get(w->call, FIELD_keywords);
 	one = arguments && keywords && PyList_Check(arguments) && PyList_Size(arguments) == 1 && PyList_Size(keywords) == 0 &&
-		tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred;
+	      tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred;
 	PyErr_Clear();
 	Py_XDECREF(arguments);
 	Py_XDECREF(keywords);
@@ -158,6 +169,8 @@ static int follow(struct walker *w, const struct origin *origin, PyObject **link
 
 int walk_import_chain(struct walker *w, const struct symbol *symbol, PyObject **links, int count)
 {
+	/* `import datetime` and `from datetime import datetime`: what one of them lacks, the other may have. */
+	w->unsure = symbol->origins->next != NULL || (symbol->flags & SYMBOL_OTHER);
 	for (const struct origin *o = symbol->origins; o; o = o->next) {
 		if (follow(w, o, links, count) < 0)
 			return -1;
@@ -181,6 +194,23 @@ int walk_import_value(struct walker *w, const struct symbol *symbol, PyObject *n
 }
 
 /*
+ * An import that is a statement of the body itself, in no branch, loop or function, rebinds its name for all of the text that follows, when
+ * nothing but imports binds that name.
+ */
+static int meet_import(struct walker *w, PyObject *name, PyObject *module, PyObject *taken)
+{
+	struct symbol *symbol;
+
+	if (w->scope != SCOPE_BODY || walk_contains(w->scopes.declared, name))
+		return 0;
+	symbol = scopes_symbol(&w->scopes, SCOPE_BODY, name);
+	if (!symbol)
+		return -1;
+	scopes_meet_origin(symbol, module, taken, w->depth == 1 && !(symbol->flags & SYMBOL_OTHER));
+	return 0;
+}
+
+/*
  * Binds what an import makes: name, standing for a module or for something in it. A refused import (module NULL) is bound like any other
  * name, so that it is reported once and not at every use.
  */
@@ -191,7 +221,7 @@ static int bind_import(struct walker *w, PyObject *node, PyObject *name, PyObjec
 	if (walk_bind(w, node, name, module ? 0 : SYMBOL_OTHER) < 0)
 		return -1;
 	if (w->pass != PASS_BIND || !module)
-		return 0;
+		return module ? meet_import(w, name, module, taken) : 0;
 	symbol = scopes_symbol(&w->scopes, w->scope, name);
 	if (symbol && (symbol->flags & SYMBOL_GLOBAL))
 		symbol = scopes_symbol(&w->scopes, SCOPE_GLOBAL, name);
@@ -231,6 +261,7 @@ out:
 int walk_import(struct walker *w, PyObject *node)
 {
 	w->statement = node;
+	w->unsure = false;
 	if (check_in_class(w, node) < 0)
 		return -1;
 	return walk_each(w, node, FIELD_names, import_one);
@@ -246,6 +277,7 @@ static int import_name(struct walker *w, PyObject *alias, PyObject *module, bool
 	if (!name || !as)
 		goto out;
 	if (walk_is(name, "*")) {
+		w->imports_star = true;
 		status = walk_report(w, RULE_IMPORT_STAR, alias, NULL, PyUnicode_FromString("import *"), "name what you import", NULL);
 		goto out;
 	}
@@ -310,7 +342,7 @@ static int bind_refused(struct walker *w, PyObject *node, PyObject *alias)
 static int import_relative(struct walker *w, PyObject *node)
 {
 	if (walk_report(w, RULE_IMPORT_RELATIVE, node, NULL, PyUnicode_FromString("a relative import"),
-		"import the module by its full name, and allow it", NULL) < 0)
+		    "import the module by its full name, and allow it", NULL) < 0)
 		return -1;
 	return walk_each(w, node, FIELD_names, bind_refused);
 }
@@ -321,6 +353,7 @@ int walk_import_from(struct walker *w, PyObject *node)
 	int status;
 
 	w->statement = node;
+	w->unsure = false;
 	status = module ? check_in_class(w, node) : -1;
 
 	if (status < 0)

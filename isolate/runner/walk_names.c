@@ -43,8 +43,8 @@ static void consider(PyObject *wanted, PyObject *candidate, size_t *nearest, PyO
 	char *x, *y;
 	Py_ssize_t n, m;
 
-	if (a && b && PyBytes_AsStringAndSize(a, &x, &n) == 0 && PyBytes_AsStringAndSize(b, &y, &m) == 0 && n <= NAME_MOST && m <= NAME_MOST &&
-		n > 0 && m > 0) {
+	if (a && b && PyBytes_AsStringAndSize(a, &x, &n) == 0 && PyBytes_AsStringAndSize(b, &y, &m) == 0 && n <= NAME_MOST &&
+		m <= NAME_MOST && n > 0 && m > 0) {
 		size_t found = distance(x, (size_t)n, y, (size_t)m);
 
 		if (found < *nearest && found < (size_t)n) {
@@ -112,19 +112,23 @@ int walk_check_unbound(struct walker *w, PyObject *node, PyObject *name)
 	if (session_permits(w->session, name) && PyDict_GetItemWithError(w->session->builtins, name))
 		return 0;
 	if (row)
-		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not allowed: %s", name, row->why), row->rewrite, NULL);
+		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not allowed: %s", name, row->why),
+			row->rewrite, NULL);
 	if (rules_is_dunder(name)) {
 		if (rules_find(TABLE_DUNDER_READ, name) || session_permits(w->session, name))
 			return 0;
 		return walk_report(w, RULE_NAME_DUNDER, node, name, PyUnicode_FromFormat("the name '%U' is not allowed", name),
-			walk_is(name, "__file__") ? "a body has no file; pass data through args" : "use a name without the double underscores", NULL);
+			walk_is(name, "__file__") ? "a body has no file; pass data through args"
+						  : "use a name without the double underscores",
+			NULL);
 	}
 	if (PyDict_GetItemWithError(w->session->builtins, name))
 		return 0;
 	row = rules_find(TABLE_ABSENT, name);
 	if (row)
-		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not available: %s", name, row->why), row->rewrite, NULL);
-	if (w->unevaluated || !is_ascii(name))
+		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not available: %s", name, row->why),
+			row->rewrite, NULL);
+	if (w->unevaluated || w->imports_star || !is_ascii(name))
 		return 0;
 	return report_undefined(w, node, name);
 }
@@ -205,7 +209,8 @@ static int check_class_names(struct walker *w, PyObject *target, PyObject *name,
 	w->vetted = target;
 	if (value != Py_None && names_plain_attributes(value))
 		return 0;
-	return walk_report(w, RULE_CLASS_NAMES, target, name, PyUnicode_FromFormat("'%U' must be a literal tuple of plain attribute names", name),
+	return walk_report(w, RULE_CLASS_NAMES, target, name,
+		PyUnicode_FromFormat("'%U' must be a literal tuple of plain attribute names", name),
 		"write the names out, without double underscores", NULL);
 }
 
@@ -243,8 +248,8 @@ int walk_assign(struct walker *w, PyObject *node)
 }
 
 /*
- * A name that the wrapped body declares global may not be annotated there. Its annotation would not be evaluated in a function anyway, so the
- * statement is turned into the form that may (as if the name stood in parentheses).
+ * A name that the wrapped body declares global may not be annotated there. Its annotation would not be evaluated in a function anyway, so
+ * the statement is turned into the form that may (as if the name stood in parentheses).
  */
 static int loosen_annotation(struct walker *w, PyObject *node, PyObject *target)
 {

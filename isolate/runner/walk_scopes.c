@@ -2,9 +2,9 @@
 /*
  * Handlers of what opens a scope or binds names: functions, classes, comprehensions, assignments, patterns.
  *
- * They mirror the interpreter's own rules: defaults, decorators and the first iterable of a comprehension belong to the scope outside; a walrus
- * binds in the nearest function; class names are not seen from methods. Every identifier that binds is checked, including those that are
- * plain strings in the tree (aliases, captures, handlers, parameters).
+ * They mirror the interpreter's own rules: defaults, decorators and the first iterable of a comprehension belong to the scope outside; a
+ * walrus binds in the nearest function; class names are not seen from methods. Every identifier that binds is checked, including those that
+ * are plain strings in the tree (aliases, captures, handlers, parameters).
  */
 #include "isolate/runner/walk.h"
 
@@ -82,7 +82,7 @@ static int bind_parameter(struct walker *w, PyObject *arguments, PyObject *param
 /* Marks the first parameter of a method: attributes of it are the body's own. */
 static int mark_receiver(struct walker *w, PyObject *arguments)
 {
-	static const enum tree_field lists[] = { FIELD_posonlyargs, FIELD_args };
+	static const enum tree_field lists[] = {FIELD_posonlyargs, FIELD_args};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
 		PyObject *list = tree_get(arguments, lists[i]), *name;
@@ -175,8 +175,8 @@ static int check_class_keyword(struct walker *w, PyObject *node, PyObject *keywo
 	int status = name ? 0 : -1;
 
 	if (name == Py_None)
-		status = walk_report(w, RULE_CLASS_METACLASS, node, NULL, PyUnicode_FromString("a class with **keywords, which may hide a metaclass"),
-			"write the keywords out", NULL);
+		status = walk_report(w, RULE_CLASS_METACLASS, node, NULL,
+			PyUnicode_FromString("a class with **keywords, which may hide a metaclass"), "write the keywords out", NULL);
 	else if (name && walk_is(name, "metaclass") && !session_permits(w->session, name))
 		status = walk_report(w, RULE_CLASS_METACLASS, node, name, PyUnicode_FromString("a class with metaclass="),
 			"inherit from abc.ABC for abstract classes, or use a class decorator", NULL);
@@ -209,8 +209,11 @@ static int walk_generator(struct walker *w, PyObject *generator, bool first)
 
 	if (is_async > 0 && walk_function_scope(w) == SCOPE_BODY) {
 		PyObject *target = tree_get(generator, FIELD_target);
-		int status = target ? walk_report(w, RULE_TOP_LEVEL_AWAIT, target, NULL, PyUnicode_FromString("an async comprehension at the top of the body"),
-			"put it into an async def main() and end with return asyncio.run(main()) (--allow asyncio)", NULL) : -1;
+		int status =
+			target ? walk_report(w, RULE_TOP_LEVEL_AWAIT, target, NULL,
+					 PyUnicode_FromString("an async comprehension at the top of the body"),
+					 "put it into an async def main() and end with return asyncio.run(main()) (--allow asyncio)", NULL)
+			       : -1;
 
 		Py_XDECREF(target);
 		if (status < 0)
@@ -233,7 +236,8 @@ int walk_comprehension(struct walker *w, PyObject *node)
 	}
 	for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(generators); i++)
 		status = walk_generator(w, PyList_GetItem(generators, i), i == 0);
-	if (status == 0 && (walk_field(w, node, FIELD_elt) < 0 || walk_field(w, node, FIELD_key) < 0 || walk_field(w, node, FIELD_value) < 0))
+	if (status == 0 &&
+		(walk_field(w, node, FIELD_elt) < 0 || walk_field(w, node, FIELD_key) < 0 || walk_field(w, node, FIELD_value) < 0))
 		status = -1;
 	w->scope = left;
 	Py_DECREF(generators);

@@ -2,8 +2,8 @@
 /*
  * Attributes, subscripts and calls.
  *
- * Attributes are judged by name wherever a name can be written: after a dot, in a class pattern, in a replacement field, in the second argument
- * of a permitted getattr. A chain that starts at an import is followed through its modules instead.
+ * Attributes are judged by name wherever a name can be written: after a dot, in a class pattern, in a replacement field, in the second
+ * argument of a permitted getattr. A chain that starts at an import is followed through its modules instead.
  */
 #include "isolate/runner/walk.h"
 
@@ -22,7 +22,8 @@ static bool is_receiver(const struct walker *w, PyObject *value)
 	}
 	symbol = scopes_resolve(&w->scopes, w->scope, name);
 	receiver = symbol && !symbol->origins &&
-		((symbol->flags & SYMBOL_RECEIVER) || ((symbol->flags & SYMBOL_PARAMETER) && (walk_is(name, "self") || walk_is(name, "cls"))));
+		   ((symbol->flags & SYMBOL_RECEIVER) ||
+			   ((symbol->flags & SYMBOL_PARAMETER) && (walk_is(name, "self") || walk_is(name, "cls"))));
 	Py_DECREF(name);
 	return receiver;
 }
@@ -50,15 +51,18 @@ int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObj
 		return 0;
 	row = rules_attribute(name);
 	if (row)
-		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the attribute '%U' is not allowed", name), row->rewrite, NULL);
+		return walk_report(
+			w, row->rule, node, name, PyUnicode_FromFormat("the attribute '%U' is not allowed", name), row->rewrite, NULL);
 	if (walk_is(name, "format") || walk_is(name, "format_map"))
 		return walk_check_format_use(w, node, name, value);
 	if (walk_is(name, "obj") && is_caught(w, value))
-		return walk_report(w, RULE_EXCEPTION_OBJECT, node, name, PyUnicode_FromString("the attribute 'obj' of an exception is not allowed"),
+		return walk_report(w, RULE_EXCEPTION_OBJECT, node, name,
+			PyUnicode_FromString("the attribute 'obj' of an exception is not allowed"),
 			"keep the object in a variable of its own", NULL);
 	if (rules_is_private(name) && !rules_is_dunder(name) && !rules_find(TABLE_PUBLIC_UNDERSCORE, name) && !is_receiver(w, value) &&
 		!walk_contains(w->own, name))
-		return walk_report(w, RULE_ATTRIBUTE_PRIVATE, node, name, PyUnicode_FromFormat("the attribute '%U' is private to whatever defines it", name),
+		return walk_report(w, RULE_ATTRIBUTE_PRIVATE, node, name,
+			PyUnicode_FromFormat("the attribute '%U' is private to whatever defines it", name),
 			"use the public API; attributes of your own classes are fine when the class sets them", NULL);
 	return 0;
 }
@@ -102,7 +106,8 @@ static int check_store(struct walker *w, PyObject *node)
 
 	if (!symbol)
 		return 0;
-	return walk_report(w, RULE_IMPORT_STORE, node, symbol->name, PyUnicode_FromFormat("'%U' is imported and may not be changed", symbol->name),
+	return walk_report(w, RULE_IMPORT_STORE, node, symbol->name,
+		PyUnicode_FromFormat("'%U' is imported and may not be changed", symbol->name),
 		"copy what you need into a variable, or define a function or subclass of your own", NULL);
 }
 
@@ -180,7 +185,9 @@ static int check_key(struct walker *w, PyObject *node, PyObject *slice)
 	if (row && row->as_key && !session_permits(w->session, key)) {
 		PyObject *rewrite = PyUnicode_FromFormat("use another key; plain data with this key needs --permit %U", key);
 
-		status = rewrite ? walk_report(w, RULE_SUBSCRIPT_FORBIDDEN, node, key, PyUnicode_FromFormat("the key '%U' is not allowed", key), NULL, rewrite) : -1;
+		status = rewrite ? walk_report(w, RULE_SUBSCRIPT_FORBIDDEN, node, key,
+					   PyUnicode_FromFormat("the key '%U' is not allowed", key), NULL, rewrite)
+				 : -1;
 	}
 	Py_XDECREF(key);
 	return status;
@@ -212,8 +219,9 @@ int walk_keyword(struct walker *w, PyObject *node)
 	int status = name ? 0 : -1;
 
 	if (name && PyUnicode_Check(name) && rules_is_dunder(name) && !session_permits(w->session, name))
-		status = walk_report(w, RULE_KEYWORD_DUNDER, node, name, PyUnicode_FromFormat("an argument called '%U' is not allowed", name),
-			"use a name without the double underscores", NULL);
+		status = walk_report(w, RULE_KEYWORD_DUNDER, node, name,
+			PyUnicode_FromFormat("an argument called '%U' is not allowed", name), "use a name without the double underscores",
+			NULL);
 	Py_XDECREF(name);
 	return status < 0 ? -1 : walk_field(w, node, FIELD_value);
 }
@@ -221,15 +229,15 @@ int walk_keyword(struct walker *w, PyObject *node)
 /* A permitted getattr, setattr or delattr with the attribute written out: the attribute is judged like one after a dot. */
 static int check_attribute_call(struct walker *w, PyObject *node, PyObject *function)
 {
-	static const char *const names[] = { "getattr", "setattr", "delattr" };
+	static const char *const names[] = {"getattr", "setattr", "delattr"};
 	PyObject *name = tree_kind(function) == NODE_Name ? tree_get(function, FIELD_id) : NULL, *arguments = NULL, *text = NULL;
 	bool by_string = false;
 	int status = 0;
 
 	for (size_t i = 0; name && i < sizeof names / sizeof names[0]; i++)
 		by_string = by_string || walk_is(name, names[i]);
-	if (by_string && !scopes_resolve(&w->scopes, w->scope, name) && (arguments = tree_get(node, FIELD_args)) && PyList_Check(arguments) &&
-		PyList_Size(arguments) >= 2 && (text = tree_constant_text(PyList_GetItem(arguments, 1))))
+	if (by_string && !scopes_resolve(&w->scopes, w->scope, name) && (arguments = tree_get(node, FIELD_args)) &&
+		PyList_Check(arguments) && PyList_Size(arguments) >= 2 && (text = tree_constant_text(PyList_GetItem(arguments, 1))))
 		status = walk_check_attribute(w, node, text, PyList_GetItem(arguments, 0));
 	Py_XDECREF(name);
 	Py_XDECREF(arguments);

@@ -25,6 +25,8 @@ struct capture {
 	struct captured *kept;
 };
 
+#define CAPTURE_INIT { .source = -1, .pass_to = -1 } /* no stream; finishing one does nothing */
+
 /* Makes the pipe. *write_end is for the program; the caller closes it. Returns 0 or -1 with errno. */
 int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end);
 

@@ -288,6 +288,8 @@ static void on_process(struct execution *x)
 	read_reports(x, x->launch.control, false);
 	if (x->inner >= 0)
 		read_reports(x, x->inner, true);
+	if (x->ended_us == 0)
+		x->ended_us = now_us(); /* PID 1 went without a word */
 	x->gone = true;
 }
 
@@ -567,13 +569,15 @@ static int conclude(struct execution *x)
 		.command = x->program->kind == PROGRAM_COMMAND ? x->program->argv[0] : x->options->python,
 	};
 
+	struct cgroup_sums sums;
+
 	finish_streams(x);
 	if (x->failed)
 		return -1;
 	x->result->duration_us = x->program_started && x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
 	x->result->timeout_us = x->options->timeout_us;
-	if (cgroup_usage(&x->cgroup, &x->result->peak_memory_bytes, &x->result->peak_processes))
-		x->result->oom = true;
+	cgroup_account(&x->cgroup, &sums);
+	verdict_sums(x->result, &sums);
 	if (facts.is_body && x->ended)
 		conversation_end(x->reply, x->result);
 	return verdict_reach(&facts, x->result, x->err) < 0 ? -1 : export(x);
@@ -597,7 +601,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 {
 	struct execution x = {
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
-		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out.source = -1, .errors.source = -1, .server.source = -1,
+		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT,
 		.terminal = { .fd = -1, .master = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
 		.composition.runner_socket = -1, .outer_status = -1,
 	};

@@ -36,6 +36,22 @@ void verdict_usage(struct result *r, const struct report *ended)
 	r->written_bytes = ended->usage.written_bytes;
 }
 
+static void raise_to(uint64_t *sum, uint64_t other)
+{
+	if (other > *sum)
+		*sum = other;
+}
+
+void verdict_sums(struct result *r, const struct cgroup_sums *sums)
+{
+	raise_to(&r->user_us, sums->user_us);
+	raise_to(&r->system_us, sums->system_us);
+	raise_to(&r->peak_memory_bytes, sums->peak_memory_bytes);
+	if (sums->peak_processes > r->peak_processes)
+		r->peak_processes = sums->peak_processes;
+	r->oom |= sums->out_of_memory;
+}
+
 static void detail(struct result *r, const char *type)
 {
 	struct json_writer w;

@@ -3,6 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_VERDICT_H
 #define CORDON_ISOLATE_SUPERVISE_VERDICT_H
 
+#include "isolate/confine/cgroup.h"
 #include "isolate/confine/report.h"
 #include "isolate/result.h"
 
@@ -17,6 +18,9 @@ struct verdict_facts {
 
 /* Takes status and sums of a REPORT_ENDED into the result. */
 void verdict_usage(struct result *r, const struct report *ended);
+
+/* Raises the result's sums to what the cgroup counted, which goes on counting when PID 1 is killed with the rest. */
+void verdict_sums(struct result *r, const struct cgroup_sums *sums);
 
 /* Completes the result. Returns 0, or -1 with a failure when the program never ran for a reason of ours. */
 int verdict_reach(const struct verdict_facts *facts, struct result *r, struct error *err);
