@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "tests/tap.h"
 
 #define ROUNDS 10
+#define LOWEST 10
 
 static cordon_options *options_of(enum cordon_kind kind)
 {
@@ -62,6 +64,25 @@ static cordon_result *execute(const cordon_options *options, const cordon_progra
 	diag("cordon_execute: %s", error ? cordon_error_message(error) : "no error given");
 	cordon_error_free(error);
 	return NULL;
+}
+
+/* What stands behind the lowest descriptors: one that was closed and opened again would show. */
+static void look_at_descriptors(struct stat looks[LOWEST])
+{
+	memset(looks, 0, LOWEST * sizeof *looks);
+	for (int fd = 0; fd < LOWEST; fd++)
+		if (fstat(fd, &looks[fd]) == -1)
+			looks[fd].st_ino = 0;
+}
+
+static bool same_descriptors(const struct stat one[LOWEST], const struct stat other[LOWEST])
+{
+	for (int fd = 0; fd < LOWEST; fd++)
+		if (one[fd].st_dev != other[fd].st_dev || one[fd].st_ino != other[fd].st_ino) {
+			diag("descriptor %d is not what it was", fd);
+			return false;
+		}
+	return true;
 }
 
 static unsigned open_descriptors(void)
@@ -348,13 +369,17 @@ static void test_caller(void)
 int main(void)
 {
 	const char *libexec = getenv("CORDON_TEST_LIBEXECDIR");
+	struct stat before[LOWEST], after[LOWEST];
 
 	plan(0);
 	alarm(120);
 	if (libexec)
 		setenv("CORDON_LIBEXECDIR", libexec, 1);
 	ok(strspn(cordon_version(), "0123456789.") == strlen(cordon_version()) && strchr(cordon_version(), '.'), "the library has a version");
+	look_at_descriptors(before);
 	test_body();
+	look_at_descriptors(after);
+	ok(same_descriptors(before, after), "the caller's descriptors are what they were before the first execution");
 	test_refusal();
 	test_command();
 	test_timeout();
@@ -363,5 +388,7 @@ int main(void)
 	test_threads();
 	test_control();
 	test_caller();
+	look_at_descriptors(after);
+	ok(same_descriptors(before, after), "and after the last one");
 	return done();
 }

@@ -19,7 +19,7 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/confine/cgroup.h"
+#include "isolate/supervise/cgroup.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/options.h"
 #include "isolate/supervise/python.h"

@@ -28,7 +28,7 @@
 int privileges_keep_over_exec(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[CAP_WORDS];
+	struct __user_cap_data_struct data[CAP_WORDS] = { { 0, 0, 0 } };
 
 	if (syscall(SYS_capget, &header, data) != 0)
 		return -1;
@@ -78,7 +78,7 @@ static int drop_bounding_set(struct error *err)
 int privileges_drop(uint32_t *layers, struct error *err)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[CAP_WORDS];
+	struct __user_cap_data_struct data[CAP_WORDS] = { { 0, 0, 0 } };
 	int bounding = drop_bounding_set(err);
 
 	if (bounding < 0)

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_VERDICT_H
 #define CORDON_ISOLATE_SUPERVISE_VERDICT_H
 
-#include "isolate/confine/cgroup.h"
+#include "isolate/supervise/cgroup.h"
 #include "isolate/confine/report.h"
 #include "isolate/result.h"
 

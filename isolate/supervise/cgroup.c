@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/cgroup.h"
+#include "isolate/supervise/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  *
  * Everything works on descriptors of the directory. Without a place nothing is made and nothing fails: PID 1 then watches the memory.
  */
-#ifndef CORDON_ISOLATE_CONFINE_CGROUP_H
-#define CORDON_ISOLATE_CONFINE_CGROUP_H
+#ifndef CORDON_ISOLATE_SUPERVISE_CGROUP_H
+#define CORDON_ISOLATE_SUPERVISE_CGROUP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an execution is allowed, and who holds it to that. See allowance.h.
+ *
+ * The words for the record are set here, beside the flags that make them true.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/allowance.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "isolate/confine/filter.h"
+
+/* What these limits do not stop, for the record. */
+static void note(struct confinement *c, const char *text)
+{
+	if (c->note_count < sizeof c->notes / sizeof *c->notes)
+		c->notes[c->note_count++] = text;
+}
+
+static bool permits(const struct options *o, const char *name)
+{
+	for (size_t i = 0; i < o->permit.count; i++)
+		if (strcmp(o->permit.items[i], name) == 0)
+			return true;
+	return false;
+}
+
+static enum seccomp_profile choose_profile(const struct composition_input *in)
+{
+	bool online = in->options->network == NETWORK_ALLOW;
+
+	/* --permit fork or execve lets a body start processes; then it is held as a command is. */
+	if (in->program->kind == PROGRAM_BODY && !permits(in->options, "fork") && !permits(in->options, "execve"))
+		return online ? PROFILE_BODY_ONLINE : PROFILE_BODY;
+	return in->isolated || online ? PROFILE_COMMAND : PROFILE_COMMAND_OFFLINE;
+}
+
+/* The caller's own hard limit stands above what is asked for. */
+static uint32_t open_files(const struct options *o, struct confinement *c)
+{
+	struct rlimit own;
+
+	if (getrlimit(RLIMIT_NOFILE, &own) == 0 && own.rlim_max < (rlim_t)o->nofile) {
+		c->clamped_open_files = (unsigned)own.rlim_max;
+		return (uint32_t)own.rlim_max;
+	}
+	return (uint32_t)o->nofile;
+}
+
+void allowance_limits(const struct composition_input *in, struct confine_limits *l, struct confinement *c)
+{
+	const struct options *o = in->options;
+	bool body = in->program->kind == PROGRAM_BODY;
+	bool own_user = in->isolated || in->outside_uid != geteuid();
+
+	memset(l, 0, sizeof *l);
+	l->memory_bytes = (uint64_t)o->memory_bytes;
+	l->fsize_bytes = (uint64_t)o->fsize_bytes;
+	l->workspace_bytes = (uint64_t)o->workspace_bytes;
+	l->workspace_inodes = l->workspace_bytes / (body ? 65536 : 4096) + 16;
+	l->processes = (uint32_t)o->pids;
+	l->open_files = open_files(o, c);
+	l->cpu_seconds = o->timeout_us > 0 ? (uint32_t)((o->timeout_us + 999999) / 1000000 + 1) : 0;
+	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) | (in->cgroup ? 0 : LIMIT_MEMORY_WATCH) |
+		   (body || o->limit_address_space ? LIMIT_ADDRESS_SPACE : 0) | (o->wait_all && !body ? LIMIT_WAIT_ALL : 0) |
+		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0);
+	l->profile = choose_profile(in);
+
+	c->seccomp = filter_name((enum seccomp_profile)l->profile);
+	c->memory = in->cgroup ? "cgroup" : "watchdog";
+	c->network = o->network == NETWORK_ALLOW ? "host" : in->isolated ? "none" : "filtered";
+	c->limits = (struct enforcers){
+		.wall_time = o->timeout_us > 0 ? "timerfd" : NULL,
+		.cpu_time = l->cpu_seconds > 0 ? "rlimit" : NULL,
+		.memory = in->cgroup ? "cgroup" : l->flags & LIMIT_ADDRESS_SPACE ? "watchdog, rlimit" : "watchdog",
+		.processes = in->cgroup ? "cgroup, rlimit" : own_user ? "rlimit" : "watchdog",
+		.file_size = "rlimit",
+		.open_files = "rlimit",
+		.output_size = "supervisor",
+		.workspace_size = in->isolated ? "tmpfs" : NULL,
+	};
+}
+
+void allowance_notes(const struct composition_input *in, struct confinement *c)
+{
+	c->view = in->isolated ? "bind" : "host";
+	c->permit = &in->options->permit;
+	note(c, "an attack on the host's kernel, which every program shares");
+	if (in->isolated && in->options->ro_count > 0)
+		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
+	if (!in->isolated)
+		note(c, "reading every file that the user may read, and writing where that user may write: this tier does not hide files");
+	if (!in->isolated)
+		note(c, "seeing the host's processes and reaching its UNIX sockets");
+	if (in->options->network == NETWORK_ALLOW)
+		note(c, "reaching the host's network, its loopback services and abstract sockets: --network allow shares all of it");
+}

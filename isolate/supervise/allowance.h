@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From options to limits: what the program may use, which filter holds it, and what the record says of both. */
+#ifndef CORDON_ISOLATE_SUPERVISE_ALLOWANCE_H
+#define CORDON_ISOLATE_SUPERVISE_ALLOWANCE_H
+
+#include "isolate/confine/limits.h"
+#include "isolate/supervise/compose.h"
+
+/* Fills the limits, and the words for who enforces each in the record. */
+void allowance_limits(const struct composition_input *in, struct confine_limits *l, struct confinement *c);
+
+/* Notes for the record what this tier, with these options, does not stop. */
+void allowance_notes(const struct composition_input *in, struct confinement *c);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens during an execution, and what follows from it. See events.h.
+ *
+ * Phases: starting (until the program runs; a generous deadline of our own), running (the caller's limit), ending. Ending goes by degrees: the lifeline is shut, which
+ * makes PID 1 kill and reap everything and report the sums; after a grace the process itself is killed, and with it its namespace. A timeout of a
+ * body first ends the execution and then the fork server above it.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "isolate/confine/message.h"
+#include "isolate/confine/report.h"
+#include "isolate/supervise/verdict.h"
+
+#define GRACE_US INT64_C(300000)
+#define READ_AT_ONCE (256 * 1024)
+
+int64_t events_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void events_set_timer(struct execution *x, int64_t at_us)
+{
+	struct itimerspec at = { { 0, 0 }, { at_us / 1000000, (at_us % 1000000) * 1000 } };
+
+	timerfd_settime(x->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+int events_watch(struct execution *x, int fd, enum source source)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+
+	return fd < 0 || epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -1;
+}
+
+static void unwatch(struct execution *x, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(x->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/* Sets everything off that ends the sandbox in good order. */
+static void end(struct execution *x)
+{
+	if (x->phase >= ENDING)
+		return;
+	x->phase = ENDING;
+	if (x->ended_us == 0)
+		x->ended_us = events_now_us();
+	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
+	if (x->inner >= 0)
+		shutdown(x->inner, SHUT_WR);
+	else
+		shutdown(x->launch.control, SHUT_WR);
+	events_set_timer(x, events_now_us() + GRACE_US);
+}
+
+static void kill_now(struct execution *x)
+{
+	x->phase = KILLED;
+	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
+	cgroup_kill(&x->cgroup);
+	events_set_timer(x, events_now_us() + 10 * GRACE_US);
+}
+
+static void fail(struct execution *x, const struct error *why)
+{
+	if (!x->failed)
+		*x->err = *why;
+	x->failed = true;
+	end(x);
+}
+
+static void on_timer(struct execution *x)
+{
+	struct error why = ERROR_INIT;
+	uint64_t ticks;
+
+	if (read(x->timer, &ticks, sizeof ticks) != sizeof ticks)
+		return;
+	switch (x->phase) {
+	case STARTING:
+		error_set(&why, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED, ETIMEDOUT,
+			  "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
+		fail(x, &why);
+		break;
+	case RUNNING:
+		x->result->timed_out = true;
+		end(x);
+		break;
+	case ENDING:
+		kill_now(x);
+		break;
+	case KILLED:
+		x->gone = true; /* stuck in the kernel: nothing more can be done from here */
+		break;
+	}
+}
+
+void events_close(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void on_started(struct execution *x, const struct report *r)
+{
+	x->result->confinement.layers |= r->layers;
+	if (x->phase != STARTING)
+		return;
+	x->phase = RUNNING;
+	x->program_started = true;
+	x->started_us = events_now_us();
+	events_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	for (int number = 1; number < 64; number++)
+		if (x->held_signals & (UINT64_C(1) << number))
+			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+}
+
+static void on_ended(struct execution *x, const struct report *r)
+{
+	if (x->ended)
+		return;
+	x->ended = true;
+	if (x->ended_us == 0)
+		x->ended_us = events_now_us();
+	x->result->confinement.layers |= r->layers;
+	verdict_usage(x->result, r);
+}
+
+/* The program's terminal has come: from here on it is the stream that is captured. */
+static void on_terminal(struct execution *x, int master)
+{
+	x->terminal.master = master;
+	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
+		return;
+	events_watch(x, x->out.source, FROM_OUT);
+	terminal_begin(&x->terminal, x->streams->terminal);
+	events_watch(x, x->terminal.fd, FROM_TERMINAL);
+}
+
+static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
+{
+	struct error why = { (enum failure)r->failure, r->error, "" };
+	bool of_program = inner || x->program->kind != PROGRAM_BODY;
+
+	switch ((enum report_kind)r->kind) {
+	case REPORT_READY:
+		x->result->confinement.layers |= r->layers;
+		if (of_program && count > 0 && x->workspace < 0) {
+			x->workspace = fds[0];
+			fds[0] = -1;
+		}
+		if (count > 1 && (x->composition.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
+			on_terminal(x, fds[1]);
+			fds[1] = -1;
+		}
+		break;
+	case REPORT_STARTED:
+		if (of_program)
+			on_started(x, r);
+		break;
+	case REPORT_NOT_STARTED:
+		x->result->exec_errno = r->error ? r->error : ENOENT;
+		x->result->confinement.layers |= r->layers;
+		break;
+	case REPORT_ENDED:
+		if (!of_program) {
+			x->outer_status = r->status;
+			break;
+		}
+		on_ended(x, r);
+		if (inner && count > 0 && x->reply < 0) {
+			x->reply = fds[0];
+			fds[0] = -1;
+		}
+		break;
+	case REPORT_FAILED:
+		snprintf(why.context, sizeof why.context, "%s", r->context);
+		fail(x, &why);
+		break;
+	}
+	events_close(fds, count);
+}
+
+/* Reads reports until there are no more for now. Returns false at the end of the stream. */
+static bool read_reports(struct execution *x, int socket, bool inner)
+{
+	for (;;) {
+		char bytes[sizeof(struct report) + 1];
+		struct report r;
+		int fds[4];
+		size_t count;
+		ssize_t got;
+
+		got = message_receive(socket, bytes, sizeof bytes, fds, 4, &count);
+		if (got < 0 && errno == EAGAIN)
+			return true;
+		if (got <= 0)
+			return false;
+		if (report_parse(bytes, (size_t)got, &r)) {
+			on_report(x, &r, fds, count, inner);
+		} else {
+			struct error why = ERROR_INIT;
+
+			events_close(fds, count);
+			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
+			fail(x, &why);
+		}
+	}
+}
+
+static void on_inner(struct execution *x)
+{
+	if (read_reports(x, x->inner, true) && !x->ended)
+		return;
+	unwatch(x, x->inner);
+	close(x->inner);
+	x->inner = -1;
+	/* The execution is over: what is above it may go. */
+	if (x->phase < ENDING) {
+		end(x);
+	} else {
+		shutdown(x->launch.control, SHUT_WR);
+		events_set_timer(x, events_now_us() + GRACE_US);
+	}
+}
+
+static void on_process(struct execution *x)
+{
+	read_reports(x, x->launch.control, false);
+	if (x->inner >= 0)
+		read_reports(x, x->inner, true);
+	if (x->ended_us == 0)
+		x->ended_us = events_now_us(); /* PID 1 went without a word */
+	x->gone = true;
+}
+
+static void pass_signal(struct execution *x, int number)
+{
+	bool asks_to_end = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+
+	if (number == SIGWINCH)
+		terminal_resize(&x->terminal);
+	x->interrupts += asks_to_end;
+	/* A body has no handlers to wait for, and somebody who asks three times means it. */
+	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
+		x->result->signal = number;
+		end(x);
+	} else if (x->phase == RUNNING) {
+		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	} else if (x->phase == STARTING) {
+		x->held_signals |= UINT64_C(1) << number;
+	}
+}
+
+/* The caller's side of the terminal has ended: a terminal that is gone hangs up, a pipe that is empty types the end of file. */
+static void on_input_end(struct execution *x)
+{
+	static const char END_OF_FILE = 4;
+
+	if (isatty(x->terminal.fd))
+		pass_signal(x, SIGHUP);
+	else if (write(x->terminal.master, &END_OF_FILE, 1) != 1)
+		pass_signal(x, SIGHUP);
+}
+
+/* Bytes from the caller, each a signal to pass on. */
+static void on_caller(struct execution *x)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(x->streams->control, numbers, sizeof numbers);
+
+	if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
+		unwatch(x, x->streams->control);
+	for (ssize_t i = 0; i < count; i++)
+		if (numbers[i] > 0 && numbers[i] < 64)
+			pass_signal(x, numbers[i]);
+}
+
+/*
+ * Either the program is read or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
+ */
+static void on_stream(struct execution *x, struct capture *c, enum source from, enum source to)
+{
+	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
+	bool was_blocked = capture_is_blocked(c);
+
+	capture_pass(c);
+	if (!capture_is_blocked(c) && c->source >= 0)
+		capture_read(c, READ_AT_ONCE);
+	if (capture_is_blocked(c) == was_blocked)
+		return;
+	if (!was_blocked) {
+		unwatch(x, c->source);
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, c->pass_to, &event);
+	} else {
+		unwatch(x, c->pass_to);
+		if (c->source >= 0)
+			events_watch(x, c->source, from);
+	}
+}
+
+static void on_event(struct execution *x, enum source source)
+{
+	switch (source) {
+	case FROM_CONTROL:
+		if (!read_reports(x, x->launch.control, false))
+			unwatch(x, x->launch.control);
+		break;
+	case FROM_INNER:
+		on_inner(x);
+		break;
+	case FROM_OUT:
+	case TO_OUT:
+		on_stream(x, &x->out, FROM_OUT, TO_OUT);
+		break;
+	case FROM_ERR:
+	case TO_ERR:
+		on_stream(x, &x->errors, FROM_ERR, TO_ERR);
+		break;
+	case FROM_SERVER:
+		on_stream(x, &x->server, FROM_SERVER, FROM_SERVER);
+		break;
+	case FROM_TIMER:
+		on_timer(x);
+		break;
+	case FROM_PROCESS:
+		on_process(x);
+		break;
+	case FROM_CALLER:
+		on_caller(x);
+		break;
+	case FROM_TERMINAL:
+		if (!terminal_type(&x->terminal)) {
+			unwatch(x, x->terminal.fd);
+			on_input_end(x);
+		}
+		break;
+	case SOURCES:
+		break;
+	}
+}
+
+int events_loop(struct execution *x)
+{
+	while (!x->gone) {
+		struct epoll_event events[SOURCES];
+		int count = epoll_wait(x->epoll, events, SOURCES, -1);
+
+		if (count < 0 && errno != EINTR)
+			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
+		for (int i = 0; i < count; i++)
+			on_event(x, (enum source)events[i].data.u32);
+	}
+	return 0;
+}

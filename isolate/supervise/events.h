@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of one execution, and the loop that carries it from launch to end. */
+#ifndef CORDON_ISOLATE_SUPERVISE_EVENTS_H
+#define CORDON_ISOLATE_SUPERVISE_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "isolate/supervise/capture.h"
+#include "isolate/supervise/cgroup.h"
+#include "isolate/supervise/compose.h"
+#include "isolate/supervise/launch.h"
+#include "isolate/supervise/terminal.h"
+#include "isolate/tiers/tier.h"
+
+#define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
+
+enum phase { STARTING, RUNNING, ENDING, KILLED };
+
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, SOURCES };
+
+struct execution {
+	const struct options *options;
+	const struct program *program;
+	const struct streams *streams;
+	struct result *result;
+	struct error *err;
+	bool isolated, failed, gone, program_started, ended;
+	enum phase phase;
+	struct launch launch;
+	struct composition composition;
+	struct cgroup cgroup;
+	struct capture out, errors, server;
+	struct captured last_words;      /* what the interpreter said before the runner was up */
+	struct terminal terminal;
+	int inner, timer, epoll, workspace, reply, interrupts;
+	uint64_t held_signals;           /* bit n: signal n came before the program ran */
+	int64_t started_us, ended_us;
+	int outer_status;
+};
+
+/* CLOCK_MONOTONIC in microseconds. */
+int64_t events_now_us(void);
+
+/* Arms the execution's timer for a moment of that clock; 0 disarms it. */
+void events_set_timer(struct execution *x, int64_t at_us);
+
+/* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
+int events_watch(struct execution *x, int fd, enum source source);
+
+/* Closes those of count descriptors that are not -1. */
+void events_close(int *fds, size_t count);
+
+/* Runs until nothing of the sandbox is left, or it is stuck in the kernel. x->failed and *x->err say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED. */
+int events_loop(struct execution *x);
+
+#endif
