@@ -377,7 +377,8 @@ def _():
 
 @tap.test("cordon inside itself says which limit it met")
 def _():
-    result = run("run", "--ro", sandbox.BUILD, "--", os.path.join(sandbox.BUILD, "isolate", "cordon"), "run", "--json", "--", "true")  # B13
+    # (the leak sanitizer of a sanitized build cannot trace in there)
+    result = run("run", "--env", "ASAN_OPTIONS=detect_leaks=0", "--ro", sandbox.BUILD, "--", os.path.join(sandbox.BUILD, "isolate", "cordon"), "run", "--json", "--", "true")  # B13
     tap.ok(result.failure in ("userns_limit", "userns_denied"), "failure code\n%s" % result)
 
 

@@ -156,6 +156,10 @@ def _():
 INTERRUPTIBLE = ["read", "write", "poll", "ppoll", "epoll_wait", "epoll_pwait", "waitid", "wait4", "recvmsg", "sendmsg", "sendto", "recvfrom", "openat"]
 
 
+# The leak sanitizer of a sanitized build is a tracer itself, and there can be one only.
+TRACED = sandbox.environment(ASAN_OPTIONS="detect_leaks=0")
+
+
 @tap.cases("{} interrupted in the middle of the set-up is asked again", [(name,) for name in INTERRUPTIBLE], deadline=60)
 def _(name):
     strace = sandbox.need("strace")
@@ -163,7 +167,7 @@ def _(name):
     if probe.returncode:
         tap.skip("strace cannot trace here")
     # strace refuses names that this architecture does not have
-    result = run("run", "--", "/bin/sh", "-c", "exit 3", deadline=40,
+    result = run("run", "--", "/bin/sh", "-c", "exit 3", deadline=40, env=TRACED,
                  command=[strace, "-o", "/dev/null", "-e", "trace=none", "-e", "inject=%s:error=EINTR:when=3+7" % name, sandbox.CORDON])
     if b"invalid system call" in result.err:
         tap.skip("no call of that name on this architecture")
@@ -175,7 +179,7 @@ def _(name):
     strace = sandbox.need("strace")
     if subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True).returncode:
         tap.skip("strace cannot trace here")
-    result = run("run", "--json", "--timeout", "9", "--", "/bin/sh", "-c", "exit 3", deadline=40,
+    result = run("run", "--json", "--timeout", "9", "--", "/bin/sh", "-c", "exit 3", deadline=40, env=TRACED,
                  command=[strace, "-o", "/dev/null", "-e", "trace=none", "-e", "inject=%s:error=EMFILE" % name, sandbox.CORDON])
     if result.status == 3:
         return  # this call is not one that the set-up needs, or there is another way

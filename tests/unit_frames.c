@@ -45,17 +45,17 @@ static void test_reports(void)
 	ok(report_parse(&good, sizeof good, &read_back) && read_back.failure == FAILURE_PROC_MASKED, "a failure with a long context is cut to fit");
 }
 
-struct area {
+union area {
 	struct body_reply head;
-	char data[64];
+	char room[sizeof(struct body_reply) + 64];
 };
 
-static void fill(struct area *a, enum body_verdict verdict, const char *output, const char *error)
+static void fill(union area *a, enum body_verdict verdict, const char *output, const char *error)
 {
 	memset(a, 0, sizeof *a);
 	a->head.verdict = verdict;
-	memcpy(a->data, output, strlen(output));
-	memcpy(a->data + 32, error, strlen(error));
+	memcpy(a->head.data, output, strlen(output));
+	memcpy(a->head.data + 32, error, strlen(error));
 	a->head.field[BODY_OUTPUT].length = strlen(output);
 	a->head.field[BODY_ERROR].offset = 32;
 	a->head.field[BODY_ERROR].length = strlen(error);
@@ -64,7 +64,7 @@ static void fill(struct area *a, enum body_verdict verdict, const char *output, 
 static void test_replies(void)
 {
 	struct runner_answer answer;
-	struct area a;
+	union area a;
 
 	fill(&a, BODY_SUCCEEDED, "[1,2]", "");
 	ok(runner_reply_parse(&a, sizeof a, &answer) && answer.verdict == BODY_SUCCEEDED && answer.field[BODY_OUTPUT].length == 5, "a value is found");
@@ -82,7 +82,7 @@ static void test_replies(void)
 	ok(!runner_reply_parse(&a, sizeof a, &answer), "refused: an unknown verdict");
 }
 
-static void take(const struct area *a, struct result *r)
+static void take(const union area *a, struct result *r)
 {
 	memset(r, 0, sizeof *r);
 	conversation_take(a, sizeof *a, r);
@@ -91,7 +91,7 @@ static void take(const struct area *a, struct result *r)
 static void test_results(void)
 {
 	struct result r;
-	struct area a;
+	union area a;
 
 	fill(&a, BODY_SUCCEEDED, "18446744073709551616", "");
 	take(&a, &r);

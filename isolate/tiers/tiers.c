@@ -2,7 +2,8 @@
 /*
  * The list of tiers. See tier.h.
  *
- * A name that is not in the build is looked for as a shared object in the directory of tiers, by its plain name only, so that no path can be asked for.
+ * A name that is not in the build is looked for as a shared object in the directory of tiers ($CORDON_TIERDIR, the caller's own word like PATH, or where the
+ * installation has it), by its plain name only, so that no option can name a path.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "isolate/json_write.h"
@@ -32,11 +34,12 @@ const struct tier *const *tier_list(size_t *count)
 
 static const struct tier *load(const char *name, struct error *err)
 {
+	const char *named = getenv("CORDON_TIERDIR");
 	const struct tier *tier = NULL;
 	char path[512];
 	void *object;
 
-	snprintf(path, sizeof path, "%s/tier-%.64s.so", TIERDIR, name);
+	snprintf(path, sizeof path, "%.400s/tier-%.64s.so", named && named[0] == '/' ? named : TIERDIR, name);
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (object)
 		tier = dlsym(object, "cordon_tier");
