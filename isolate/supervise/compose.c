@@ -29,7 +29,7 @@
 #include "isolate/supervise/environment.h"
 #include "isolate/supervise/locate.h"
 #include "isolate/supervise/python.h"
-#include "isolate/supervise/view.h"
+#include "isolate/supervise/runtime.h"
 
 #define RUNNER_DIRECTORY "/run/cordon/runner"
 #define SCRIPT_DIRECTORY "/run/cordon/script"
@@ -80,7 +80,7 @@ static int python_for(const struct composition_input *in, struct plan_builder *b
 	if (python_find(in->options->python, python, err) < 0)
 		return -1;
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
-		if (view_add_tree(b, python->trees[i], python->trees[i], &out->spawn, err) < 0)
+		if (runtime_add_tree(b, python->trees[i], python->trees[i], &out->spawn, err) < 0)
 			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
@@ -294,8 +294,8 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	if (environment_add(&b, in->options, home, temporary, err) < 0)
 		goto out;
 	if (in->isolated)
-		view_add_runtime(&b, in->options);
-	if (in->isolated && view_add_named(&b, in->options, &out->spawn, err) < 0)
+		runtime_add(&b, in->options);
+	if (in->isolated && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
 		goto out;
 	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)
 		goto out;

@@ -2,7 +2,7 @@
 /*
  * One execution. See execution.h.
  *
- * This file starts what an execution is made of and takes it apart again; what happens in between is in events.c. After the loop nothing of the sandbox runs, so
+ * This file starts what an execution is made of and takes it apart again; what happens in between is in loop.c. After the loop nothing of the sandbox runs, so
  * its files can be exported and its reply read without a race; the streams are drained without waiting for whoever may still hold them.
  */
 #ifdef HAVE_CONFIG_H
@@ -24,7 +24,7 @@
 #include "fs/workspace.h"
 #include "isolate/confine/message.h"
 #include "isolate/supervise/conversation.h"
-#include "isolate/supervise/events.h"
+#include "isolate/supervise/loop.h"
 #include "isolate/supervise/verdict.h"
 
 #define LAST_WORDS 4096
@@ -68,12 +68,12 @@ static int open_loop(struct execution *x)
 	x->epoll = epoll_create1(EPOLL_CLOEXEC);
 	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->epoll < 0 || x->timer < 0 || fcntl(x->launch.control, F_SETFL, O_NONBLOCK) != 0 ||
-	    (x->inner >= 0 && fcntl(x->inner, F_SETFL, O_NONBLOCK) != 0) || events_watch(x, x->launch.control, FROM_CONTROL) != 0 ||
-	    events_watch(x, x->inner, FROM_INNER) != 0 || events_watch(x, x->launch.pidfd, FROM_PROCESS) != 0 || events_watch(x, x->timer, FROM_TIMER) != 0 ||
-	    events_watch(x, x->out.source, FROM_OUT) != 0 || events_watch(x, x->errors.source, FROM_ERR) != 0 || events_watch(x, x->server.source, FROM_SERVER) != 0 ||
-	    events_watch(x, x->streams->control, FROM_CALLER) != 0)
+	    (x->inner >= 0 && fcntl(x->inner, F_SETFL, O_NONBLOCK) != 0) || loop_watch(x, x->launch.control, FROM_CONTROL) != 0 ||
+	    loop_watch(x, x->inner, FROM_INNER) != 0 || loop_watch(x, x->launch.pidfd, FROM_PROCESS) != 0 || loop_watch(x, x->timer, FROM_TIMER) != 0 ||
+	    loop_watch(x, x->out.source, FROM_OUT) != 0 || loop_watch(x, x->errors.source, FROM_ERR) != 0 || loop_watch(x, x->server.source, FROM_SERVER) != 0 ||
+	    loop_watch(x, x->streams->control, FROM_CALLER) != 0)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
-	events_set_timer(x, events_now_us() + START_US);
+	loop_set_timer(x, loop_now_us() + START_US);
 	return 0;
 }
 
@@ -113,8 +113,8 @@ static int start(struct execution *x, unsigned flags)
 	}
 	status = 0;
 out:
-	events_close(standard, 3);
-	events_close(server, 3);
+	loop_close(standard, 3);
+	loop_close(server, 3);
 	return status;
 }
 
@@ -207,7 +207,7 @@ static void release(struct execution *x)
 	launch_close(&x->launch);
 	cgroup_remove(&x->cgroup);
 	finish_streams(x);
-	events_close(fds, sizeof fds / sizeof *fds);
+	loop_close(fds, sizeof fds / sizeof *fds);
 	compose_free(&x->composition);
 	buffer_free(&x->last_words.bytes);
 }
@@ -230,9 +230,9 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		status = open_loop(&x);
 	if (status == 0) {
 		/* Only PID 1 may hold these now, or their end would never show. */
-		events_close(x.composition.fds, x.composition.fd_count);
+		loop_close(x.composition.fds, x.composition.fd_count);
 		x.composition.fd_count = 0;
-		status = events_loop(&x);
+		status = loop_run(&x);
 	}
 	terminal_restore(&x.terminal);
 	if (status == 0)

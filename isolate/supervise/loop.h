@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of one execution, and the loop that carries it from launch to end. */
-#ifndef CORDON_ISOLATE_SUPERVISE_EVENTS_H
-#define CORDON_ISOLATE_SUPERVISE_EVENTS_H
+#ifndef CORDON_ISOLATE_SUPERVISE_LOOP_H
+#define CORDON_ISOLATE_SUPERVISE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,18 +40,18 @@ struct execution {
 };
 
 /* CLOCK_MONOTONIC in microseconds. */
-int64_t events_now_us(void);
+int64_t loop_now_us(void);
 
 /* Arms the execution's timer for a moment of that clock; 0 disarms it. */
-void events_set_timer(struct execution *x, int64_t at_us);
+void loop_set_timer(struct execution *x, int64_t at_us);
 
 /* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
-int events_watch(struct execution *x, int fd, enum source source);
+int loop_watch(struct execution *x, int fd, enum source source);
 
 /* Closes those of count descriptors that are not -1. */
-void events_close(int *fds, size_t count);
+void loop_close(int *fds, size_t count);
 
 /* Runs until nothing of the sandbox is left, or it is stuck in the kernel. x->failed and *x->err say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED. */
-int events_loop(struct execution *x);
+int loop_run(struct execution *x);
 
 #endif

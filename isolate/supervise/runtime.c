@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of the host a program is shown. See view.h.
+ * What of the host a program is shown. See runtime.h.
  *
  * The tables say it all: programs and libraries, and of /etc only what they need and nobody keeps secrets in. Users, groups, names and resolvers are made up.
  * Paths are handed on as they were given: they are opened once, inside, by the process that mounts them.
@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/view.h"
+#include "isolate/supervise/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void add_host_file(struct plan_builder *b, const char *path)
 	plan_add_file(b, path, text, length > 0 ? (size_t)length : 0);
 }
 
-void view_add_runtime(struct plan_builder *b, const struct options *o)
+void runtime_add(struct plan_builder *b, const struct options *o)
 {
 	bool online = o->network == NETWORK_ALLOW;
 
@@ -86,7 +86,7 @@ static bool is_private(const char *path)
 	return false;
 }
 
-int view_add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err)
+int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err)
 {
 	size_t length = strlen(target) + 1;
 
@@ -100,10 +100,10 @@ int view_add_tree(struct plan_builder *b, const char *source, const char *target
 	return 0;
 }
 
-int view_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
+int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++)
-		if (view_add_tree(b, o->ro[i].source, o->ro[i].target, spawn, err) < 0)
+		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, spawn, err) < 0)
 			return -1;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens during an execution, and what follows from it. See events.h.
+ * What happens during an execution, and what follows from it. See loop.h.
  *
  * Phases: starting (until the program runs; a generous deadline of our own), running (the caller's limit), ending. Ending goes by degrees: the lifeline is shut, which
  * makes PID 1 kill and reap everything and report the sums; after a grace the process itself is killed, and with it its namespace. A timeout of a
@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/events.h"
+#include "isolate/supervise/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define GRACE_US INT64_C(300000)
 #define READ_AT_ONCE (256 * 1024)
 
-int64_t events_now_us(void)
+int64_t loop_now_us(void)
 {
 	struct timespec now;
 
@@ -38,14 +38,14 @@ int64_t events_now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-void events_set_timer(struct execution *x, int64_t at_us)
+void loop_set_timer(struct execution *x, int64_t at_us)
 {
 	struct itimerspec at = { { 0, 0 }, { at_us / 1000000, (at_us % 1000000) * 1000 } };
 
 	timerfd_settime(x->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-int events_watch(struct execution *x, int fd, enum source source)
+int loop_watch(struct execution *x, int fd, enum source source)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
 
@@ -65,13 +65,13 @@ static void end(struct execution *x)
 		return;
 	x->phase = ENDING;
 	if (x->ended_us == 0)
-		x->ended_us = events_now_us();
+		x->ended_us = loop_now_us();
 	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
 	if (x->inner >= 0)
 		shutdown(x->inner, SHUT_WR);
 	else
 		shutdown(x->launch.control, SHUT_WR);
-	events_set_timer(x, events_now_us() + GRACE_US);
+	loop_set_timer(x, loop_now_us() + GRACE_US);
 }
 
 static void kill_now(struct execution *x)
@@ -79,7 +79,7 @@ static void kill_now(struct execution *x)
 	x->phase = KILLED;
 	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
 	cgroup_kill(&x->cgroup);
-	events_set_timer(x, events_now_us() + 10 * GRACE_US);
+	loop_set_timer(x, loop_now_us() + 10 * GRACE_US);
 }
 
 static void fail(struct execution *x, const struct error *why)
@@ -116,7 +116,7 @@ static void on_timer(struct execution *x)
 	}
 }
 
-void events_close(int *fds, size_t count)
+void loop_close(int *fds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (fds[i] >= 0)
@@ -130,8 +130,8 @@ static void on_started(struct execution *x, const struct report *r)
 		return;
 	x->phase = RUNNING;
 	x->program_started = true;
-	x->started_us = events_now_us();
-	events_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	x->started_us = loop_now_us();
+	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
 	for (int number = 1; number < 64; number++)
 		if (x->held_signals & (UINT64_C(1) << number))
 			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
@@ -143,7 +143,7 @@ static void on_ended(struct execution *x, const struct report *r)
 		return;
 	x->ended = true;
 	if (x->ended_us == 0)
-		x->ended_us = events_now_us();
+		x->ended_us = loop_now_us();
 	x->result->confinement.layers |= r->layers;
 	verdict_usage(x->result, r);
 }
@@ -155,9 +155,9 @@ static void on_terminal(struct execution *x, int master)
 	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
 		return;
-	events_watch(x, x->out.source, FROM_OUT);
+	loop_watch(x, x->out.source, FROM_OUT);
 	terminal_begin(&x->terminal, x->streams->terminal);
-	events_watch(x, x->terminal.fd, FROM_TERMINAL);
+	loop_watch(x, x->terminal.fd, FROM_TERMINAL);
 }
 
 static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
@@ -201,7 +201,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		fail(x, &why);
 		break;
 	}
-	events_close(fds, count);
+	loop_close(fds, count);
 }
 
 /* Reads reports until there are no more for now. Returns false at the end of the stream. */
@@ -224,7 +224,7 @@ static bool read_reports(struct execution *x, int socket, bool inner)
 		} else {
 			struct error why = ERROR_INIT;
 
-			events_close(fds, count);
+			loop_close(fds, count);
 			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
 			fail(x, &why);
 		}
@@ -243,7 +243,7 @@ static void on_inner(struct execution *x)
 		end(x);
 	} else {
 		shutdown(x->launch.control, SHUT_WR);
-		events_set_timer(x, events_now_us() + GRACE_US);
+		loop_set_timer(x, loop_now_us() + GRACE_US);
 	}
 }
 
@@ -253,7 +253,7 @@ static void on_process(struct execution *x)
 	if (x->inner >= 0)
 		read_reports(x, x->inner, true);
 	if (x->ended_us == 0)
-		x->ended_us = events_now_us(); /* PID 1 went without a word */
+		x->ended_us = loop_now_us(); /* PID 1 went without a word */
 	x->gone = true;
 }
 
@@ -318,7 +318,7 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	} else {
 		unwatch(x, c->pass_to);
 		if (c->source >= 0)
-			events_watch(x, c->source, from);
+			loop_watch(x, c->source, from);
 	}
 }
 
@@ -363,7 +363,7 @@ static void on_event(struct execution *x, enum source source)
 	}
 }
 
-int events_loop(struct execution *x)
+int loop_run(struct execution *x)
 {
 	while (!x->gone) {
 		struct epoll_event events[SOURCES];

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the host's files a program is shown: the system runtime, and what was named. */
-#ifndef CORDON_ISOLATE_SUPERVISE_VIEW_H
-#define CORDON_ISOLATE_SUPERVISE_VIEW_H
+#ifndef CORDON_ISOLATE_SUPERVISE_RUNTIME_H
+#define CORDON_ISOLATE_SUPERVISE_RUNTIME_H
 
 #include "isolate/confine/plan.h"
 #include "isolate/options.h"
 #include "isolate/runner/frame.h"
 
 /* Adds the system runtime and the made-up files of /etc to a plan. With the host's network its names and resolvers are the host's. */
-void view_add_runtime(struct plan_builder *b, const struct options *o);
+void runtime_add(struct plan_builder *b, const struct options *o);
 
 /*
  * Adds a tree of the host's at a place inside. Where an execution's fresh directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message tells the runner to
  * carry it over. Returns 0, or -1 with BAD_OPTION when there are too many of those.
  */
-int view_add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err);
+int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err);
 
 /* Adds what --ro named. 0 or -1 as above. */
-int view_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err);
+int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err);
 
 #endif
