@@ -45,6 +45,7 @@ static const struct { int flag; uint32_t layer; } NAMESPACES[] = {
 
 struct child {
 	char path[PATH_MAX];
+	char *name;          /* its last component */
 	int standard[3], control;
 	bool isolated;
 	int failed_errno;
@@ -98,7 +99,7 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 static int child_main(void *argument)
 {
 	struct child *c = argument;
-	char *const argv[] = { (char *)"cordon-init", NULL };
+	char *const argv[] = { c->name, NULL };
 	char *const env[] = { NULL };
 
 	for (int standard = 0; standard <= 2; standard++)
@@ -215,8 +216,9 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 	int pair[2] = { -1, -1 }, flags = 0, status = -1;
 
 	*out = (struct launch){ -1, -1, -1, 0 };
-	if (locate(OWN_INIT, c.path, sizeof c.path, err) < 0)
+	if (locate(r->program, c.path, sizeof c.path, err) < 0)
 		return -1;
+	c.name = strrchr(c.path, '/') + 1;
 	for (size_t i = 0; r->isolated && i < sizeof NAMESPACES / sizeof *NAMESPACES; i++)
 		if (NAMESPACES[i].flag != CLONE_NEWNET || !r->host_network) {
 			flags |= NAMESPACES[i].flag;

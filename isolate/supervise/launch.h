@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "isolate/error.h"
+#include "isolate/supervise/locate.h"
 
 struct launch {
 	pid_t pid;         /* in the caller's namespace; for messages and cgroups, never for signals */
@@ -22,6 +23,7 @@ struct launch {
 };
 
 struct launch_request {
+	enum own_file program; /* OWN_INIT, or another helper that takes its socket on descriptor 3 */
 	bool isolated;      /* make namespaces */
 	bool host_network;  /* but not this one */
 	int standard[3];    /* become 0, 1, 2; kept by the caller */

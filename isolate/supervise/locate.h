@@ -7,7 +7,7 @@
 
 #include "isolate/error.h"
 
-enum own_file { OWN_INIT, OWN_RUNNER };
+enum own_file { OWN_INIT, OWN_RUNNER, OWN_VIEW };
 
 /*
  * Writes the absolute path of cordon-init or of the runner (_cordon.so) to path. Looked for in $CORDON_LIBEXECDIR, beside the running executable (a build tree), and where

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of the view server. See server.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fs/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "fs/view.h"
+
+#define BURST 64 /* requests between two looks at the clock and at the master */
+
+static ssize_t io_read(int fd, void *bytes, size_t length, void *data)
+{
+	(void)data;
+	return read(fd, bytes, length);
+}
+
+static ssize_t io_writev(int fd, struct iovec *parts, int count, void *data)
+{
+	(void)data;
+	return writev(fd, parts, count);
+}
+
+static struct fuse_session *open_session(struct view *v, int device)
+{
+	static const struct fuse_custom_io IO = { .writev = io_writev, .read = io_read };
+	char *arguments[] = { (char *)"cordon-view", NULL };
+	struct fuse_args args = FUSE_ARGS_INIT(1, arguments);
+	struct fuse_lowlevel_ops ops;
+	struct fuse_session *session;
+
+	memset(&ops, 0, sizeof ops);
+	view_operations(&ops);
+	session = fuse_session_new(&args, &ops, sizeof ops, v);
+	if (session && fuse_session_custom_io(session, &IO, device) != 0) {
+		fuse_session_destroy(session);
+		session = NULL;
+	}
+	fuse_opt_free_args(&args);
+	return session;
+}
+
+/* Answers what has come. Returns false at the end of the file system. */
+static bool answer(struct fuse_session *session, struct fuse_buf *buf)
+{
+	for (int i = 0; i < BURST; i++) {
+		int got = fuse_session_receive_buf(session, buf);
+
+		if (got == -EAGAIN || got == -EINTR)
+			return true;
+		if (got <= 0)
+			return false;
+		fuse_session_process_buf(session, buf);
+	}
+	return true;
+}
+
+int server_serve(struct view *v, int device, int control)
+{
+	struct fuse_session *session = open_session(v, device);
+	struct pollfd polled[2] = { { device, POLLIN, 0 }, { control, POLLIN, 0 } };
+	struct fuse_buf buf = { .mem = NULL };
+	int flags = fcntl(device, F_GETFL);
+
+	if (!session || flags < 0 || fcntl(device, F_SETFL, flags | O_NONBLOCK) != 0) {
+		if (session)
+			fuse_session_destroy(session);
+		else
+			close(device);
+		return -1;
+	}
+	v->session = session;
+	while (!fuse_session_exited(session)) {
+		char byte;
+
+		if (poll(polled, 2, event_flush(v->events, view_now_ns())) < 0 && errno != EINTR)
+			break;
+		if (polled[1].revents && recv(control, &byte, 1, MSG_DONTWAIT) <= 0 && errno != EAGAIN && errno != EINTR)
+			break;
+		if (polled[0].revents && !answer(session, &buf))
+			break;
+	}
+	v->session = NULL;
+	free(buf.mem);
+	fuse_session_destroy(session);
+	event_finish(v->events, view_now_ns());
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Serving a view on a descriptor: /dev/fuse, or one end of a SOCK_SEQPACKET pair with a test on the other.
+ *
+ * One thread, one loop. It waits for requests and for the end of its master, and for nothing else: not for a process of the sandbox, not for whoever reads events.
+ */
+#ifndef CORDON_FS_SERVER_H
+#define CORDON_FS_SERVER_H
+
+struct view;
+
+/*
+ * Serves until the file system is unmounted, the other end of device is gone, or that of control is (-1: there is none). Closes device. Returns 0, or -1 when the session could not be
+ * made. Sends what events are left.
+ */
+int server_serve(struct view *v, int device, int control);
+
+#endif

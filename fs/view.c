@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a name stands for. See view.h.
+ *
+ * The decision falls on the object that was reached: the kernel has resolved every link inside the sandbox by the time a name arrives here, so the path from the tree's root is
+ * the path of the object, and a file with several names is looked at by its identity as well. All owners are shown as the one id that exists inside: an id
+ * without a mapping would make the kernel answer EACCES where a read-only file system says EROFS, and could not be copied up by an overlay.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fs/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME_AGE_NS INT64_C(100000000)
+
+struct view *view_new(struct policy *policy, struct event_sink *events, uid_t uid, gid_t gid)
+{
+	struct view *v = calloc(1, sizeof *v);
+
+	if (!v)
+		return NULL;
+	v->tree = tree_new();
+	v->block = malloc(VIEW_BLOCK);
+	if (!v->tree || !v->block) {
+		tree_free(v->tree);
+		free(v->block);
+		free(v);
+		return NULL;
+	}
+	v->policy = policy;
+	v->events = events;
+	v->uid = uid;
+	v->gid = gid;
+	v->proc = -1;
+	return v;
+}
+
+void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	for (size_t i = 0; i < v->tree_count; i++) {
+		if (v->trees[i].fd >= 0)
+			close(v->trees[i].fd);
+		free(v->trees[i].path);
+	}
+	for (size_t i = 0; i < v->place_count; i++)
+		free(v->places[i].path);
+	for (size_t i = 0; i < v->anchor_count; i++)
+		close(v->anchors[i]);
+	if (v->proc >= 0)
+		close(v->proc);
+	free(v->block);
+	free(v->trees);
+	free(v->places);
+	free(v->anchors);
+	free(v->anchor_rules);
+	object_set_free(&v->hidden);
+	tree_free(v->tree);
+	policy_free(v->policy);
+	event_sink_free(v->events);
+	free(v);
+}
+
+static int append_tree(struct view *v, struct view_tree tree)
+{
+	struct view_tree *grown = v->tree_count < VIEW_TREES_MAX ? realloc(v->trees, (v->tree_count + 1) * sizeof *grown) : NULL;
+
+	if (!grown)
+		return -1;
+	v->trees = grown;
+	v->trees[v->tree_count] = tree;
+	return (int)v->tree_count++;
+}
+
+int view_add_tree(struct view *v, int fd, const char *path, bool runtime)
+{
+	struct view_tree tree = { fd, strdup(path), runtime, false };
+	struct stat st;
+	int number;
+
+	if (!tree.path || fstat(fd, &st) != 0) {
+		free(tree.path);
+		return -1;
+	}
+	tree.is_directory = S_ISDIR(st.st_mode);
+	number = append_tree(v, tree);
+	if (number < 0)
+		free(tree.path);
+	return number;
+}
+
+int view_skip_tree(struct view *v)
+{
+	return append_tree(v, (struct view_tree){ -1, NULL, false, false });
+}
+
+int view_add_place(struct view *v, uint32_t tree, const char *path, bool is_directory)
+{
+	struct view_place *grown = realloc(v->places, (v->place_count + 1) * sizeof *grown);
+	char *copy = strdup(path);
+
+	if (!grown || !copy) {
+		v->places = grown ? grown : v->places;
+		free(copy);
+		return -1;
+	}
+	v->places = grown;
+	v->places[v->place_count++] = (struct view_place){ tree, is_directory, copy };
+	return 0;
+}
+
+int view_add_anchor(struct view *v, int fd, int rule)
+{
+	int *fds = realloc(v->anchors, (v->anchor_count + 1) * sizeof *fds), *rules;
+
+	if (!fds)
+		return -1;
+	v->anchors = fds;
+	rules = realloc(v->anchor_rules, (v->anchor_count + 1) * sizeof *rules);
+	if (!rules)
+		return -1;
+	v->anchor_rules = rules;
+	v->anchors[v->anchor_count] = fd;
+	v->anchor_rules[v->anchor_count++] = rule;
+	return 0;
+}
+
+int64_t view_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The place of a file system among those met, 255 for all beyond. */
+static unsigned device_index(struct view *v, dev_t dev, bool *is_new)
+{
+	*is_new = false;
+	for (unsigned i = 0; i < v->device_count; i++)
+		if (v->devices[i] == dev)
+			return i;
+	if (v->device_count == 255)
+		return 255;
+	*is_new = true;
+	v->devices[v->device_count] = dev;
+	return v->device_count++;
+}
+
+ino_t view_number(struct view *v, dev_t dev, ino_t ino)
+{
+	bool is_new;
+
+	return ino ^ (ino_t)device_index(v, dev, &is_new) << 56;
+}
+
+/* Whether an object lies on a file system that is never shown. Asked of each file system once. */
+static bool is_of_kernel(struct view *v, const struct node *parent, const struct stat *st)
+{
+	bool is_new;
+	unsigned at = device_index(v, st->st_dev, &is_new);
+
+	if (is_new || at == 255) {
+		int fd = object_open(v->trees[parent->tree].fd, v->path, O_PATH);
+
+		v->device_hidden[at] = fd < 0 || object_is_of_kernel(fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return v->device_hidden[at];
+}
+
+void view_squash(struct view *v, struct stat *st)
+{
+	st->st_ino = view_number(v, st->st_dev, st->st_ino);
+	st->st_uid = v->uid;
+	st->st_gid = v->gid;
+}
+
+void view_invent(struct view *v, const struct node *n, struct stat *st)
+{
+	memset(st, 0, sizeof *st);
+	st->st_ino = UINT64_C(0xff00000000000000) | n->id;
+	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0444;
+	st->st_nlink = n->is_directory ? 2 : 1;
+	st->st_uid = v->uid;
+	st->st_gid = v->gid;
+	st->st_blksize = 4096;
+	if (n->kind == NODE_MASK) {
+		size_t length;
+
+		policy_mask_content(v->policy, n->verdict.rule, &length);
+		st->st_size = (off_t)length;
+		st->st_blocks = (blkcnt_t)(length + 511) / 512;
+	}
+}
+
+/* v->full from v->path. */
+static int complete(struct view *v, uint32_t tree)
+{
+	const char *root = v->trees[tree].path;
+	size_t root_length = strlen(root), length = strlen(v->path);
+
+	if (root_length + 1 + length >= sizeof v->full)
+		return ENAMETOOLONG;
+	if (root_length == 1) /* "/" */
+		root_length = 0;
+	memcpy(v->full, root, root_length);
+	if (length > 0 || root_length == 0)
+		v->full[root_length++] = '/';
+	memcpy(v->full + root_length, v->path, length + 1);
+	return 0;
+}
+
+int view_path(struct view *v, const struct node *n)
+{
+	if (!n->parent || !v->trees[n->tree].path) {
+		v->path[0] = '\0';
+		strcpy(v->full, "/");
+		return 0;
+	}
+	if (tree_path(n, v->path, sizeof v->path) < 0)
+		return ENAMETOOLONG;
+	return complete(v, n->tree);
+}
+
+int view_child_path(struct view *v, const struct node *n, const char *name)
+{
+	ssize_t length = tree_path(n, v->path, sizeof v->path);
+	size_t more = strlen(name);
+
+	if (length < 0 || (size_t)length + 1 + more >= sizeof v->path)
+		return ENAMETOOLONG;
+	if (length > 0)
+		v->path[length++] = '/';
+	memcpy(v->path + length, name, more + 1);
+	return complete(v, n->tree);
+}
+
+/* Whether something is to be mounted at v->path, or below it. */
+static bool is_place(const struct view *v, uint32_t tree, bool *is_directory)
+{
+	size_t length = strlen(v->path);
+
+	for (size_t i = 0; i < v->place_count; i++) {
+		const struct view_place *place = &v->places[i];
+
+		if (place->tree != tree || strncmp(place->path, v->path, length) != 0)
+			continue;
+		if (place->path[length] == '/' || place->path[length] == '\0') {
+			*is_directory = place->path[length] == '/' || place->is_directory;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int found_place(struct view *v, const struct node *parent, struct node_identity *found, struct stat *st)
+{
+	*found = (struct node_identity){ .kind = NODE_PLACE, .tree = parent->tree, .verdict = { POLICY_HIDE, 0, 0, POLICY_RULE_NONE } };
+	memset(st, 0, sizeof *st);
+	return is_place(v, parent->tree, &found->is_directory) ? 0 : ENOENT;
+}
+
+static int stat_child(struct view *v, const struct node *parent, const char *name, int at, struct stat *st)
+{
+	int status = at >= 0 ? fstatat(at, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) : object_stat(v->trees[parent->tree].fd, v->path, st);
+
+	return status == 0 ? 0 : errno;
+}
+
+/* A name that a rule hides: remembers the object, so that it is hidden under its other names, and says whether there is one. */
+static int hide(struct view *v, const struct stat *st, int status, int by, int *rule)
+{
+	if (status != 0)
+		return ENOENT;
+	if (by >= 0 && (S_ISDIR(st->st_mode) || st->st_nlink > 1))
+		object_set_add(&v->hidden, st->st_dev, st->st_ino, by);
+	*rule = by;
+	return ENOENT;
+}
+
+/* Whether an object that the rules show under this name is hidden under another. */
+static int hidden_otherwise(struct view *v, const struct node *parent, const struct policy_verdict *verdict, const struct stat *st)
+{
+	int rule = VIEW_NO_RULE;
+
+	if (st->st_dev != parent->dev && is_of_kernel(v, parent, st))
+		return EVENT_RULE_KERNEL;
+	if (verdict->exact || v->trees[parent->tree].runtime)
+		return rule;
+	if (S_ISDIR(st->st_mode))
+		rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
+	else if (S_ISREG(st->st_mode) && st->st_nlink > 1)
+		return view_hidden_link(v, st);
+	return rule == -2 ? VIEW_NO_RULE : rule;
+}
+
+int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule)
+{
+	struct policy_verdict verdict = policy_child(v->policy, &parent->verdict, v->full, name, v->trees[parent->tree].runtime);
+	int status, by;
+
+	*rule = VIEW_NO_RULE;
+	if (verdict.decision == POLICY_MASK) {
+		*found = (struct node_identity){ .kind = NODE_MASK, .tree = parent->tree, .ino = (ino_t)verdict.rule, .verdict = verdict };
+		memset(st, 0, sizeof *st);
+		return 0;
+	}
+	status = stat_child(v, parent, name, at, st);
+	if (verdict.decision == POLICY_HIDE || (verdict.decision == POLICY_WALK && (status != 0 || !S_ISDIR(st->st_mode)))) {
+		if (v->place_count > 0 && found_place(v, parent, found, st) == 0)
+			return 0;
+		return hide(v, st, status, verdict.rule, rule);
+	}
+	if (status == ENOENT && v->place_count > 0 && found_place(v, parent, found, st) == 0)
+		return 0;
+	if (status == ENOENT && verdict.decision == POLICY_SHOW)
+		*rule = VIEW_ABSENT;
+	if (status != 0)
+		return status;
+	by = hidden_otherwise(v, parent, &verdict, st);
+	if (by != VIEW_NO_RULE)
+		return hide(v, st, 0, by, rule);
+	*found = (struct node_identity){ .kind = NODE_HOST, .is_directory = S_ISDIR(st->st_mode), .tree = parent->tree, .dev = st->st_dev, .ino = st->st_ino,
+					 .verdict = verdict };
+	view_squash(v, st);
+	return 0;
+}
+
+/* proc_pid_comm(5): taking a name needs no lock that a stopped or waiting process could hold. */
+static const char *name_of(struct view *v, int32_t pid, int64_t now_ns)
+{
+	size_t slot = (uint32_t)pid % (sizeof v->names / sizeof *v->names);
+	char path[32];
+	ssize_t length;
+	int fd;
+
+	if (pid <= 0 || v->proc < 0)
+		return "";
+	if (v->names[slot].pid == pid && now_ns < v->names[slot].until_ns)
+		return v->names[slot].comm;
+	snprintf(path, sizeof path, "%d/comm", pid);
+	fd = openat(v->proc, path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, v->names[slot].comm, sizeof v->names[slot].comm - 1);
+	if (fd >= 0)
+		close(fd);
+	v->names[slot].comm[length > 0 ? length : 0] = '\0';
+	v->names[slot].comm[strcspn(v->names[slot].comm, "\n")] = '\0';
+	v->names[slot].pid = pid;
+	v->names[slot].until_ns = now_ns + NAME_AGE_NS;
+	return v->names[slot].comm;
+}
+
+void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
+{
+	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = rule, .count = 1 };
+	int64_t now_ns = view_now_ns();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	h.time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	h.pid = fuse_req_ctx(req)->pid;
+	memcpy(h.comm, name_of(v, h.pid, now_ns), sizeof h.comm);
+	h.comm[sizeof h.comm - 1] = '\0';
+	if (!path)
+		path = v->full;
+	event_put(v->events, &h, path, strlen(path), now_ns);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cordon-view: the process that serves a view.
+ *
+ * The supervisor starts it with nothing but a socket on descriptor 3. The first datagram brings the configuration and a process in the sandbox's namespaces. It opens the named
+ * trees, has the mount made there, becomes the user that the program is on the host, gives up every privilege, takes a system call filter of its own that
+ * leaves it nothing but reading, and only then answers the first request. It stays in the mount namespace it was started in, where the view is not
+ * mounted, so it cannot come to wait for itself. When the supervisor's end of the socket goes, it ends, and with it the last descriptor of the file system.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fs/config.h"
+#include "fs/mounter.h"
+#include "fs/server.h"
+#include "fs/view.h"
+#include "isolate/confine/filter.h"
+#include "isolate/confine/message.h"
+#include "isolate/confine/privileges.h"
+#include "isolate/confine/report.h"
+
+#define CONTROL_FD 3
+
+struct start {
+	const struct plan *config;
+	int pidfd, device, mount;
+	struct view *view;
+	char **paths;
+	int *trees;
+	struct error error;
+};
+
+/* The host's own name for an open object. */
+static char *name_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof path - 1);
+	return length > 0 && path[0] == '/' ? strndup(path, (size_t)length) : NULL;
+}
+
+static int open_tree_root(struct start *s, uint32_t i)
+{
+	const struct plan_bind *tree = &plan_binds(s->config)[i];
+	const char *source = plan_string(s->config, tree->source);
+	struct stat st;
+	int fd = open(source, O_PATH | O_CLOEXEC);
+
+	s->trees[i] = fd;
+	if (fd < 0 && (tree->flags & CONFIG_TREE_OPTIONAL))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening %s, to show it read-only", source);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(&s->error, FAILURE_BAD_INPUT, 0, "%s is neither a file nor a directory, and only those can be shown", source);
+	if (object_is_of_kernel(fd))
+		return error_set(&s->error, FAILURE_BAD_INPUT, 0, "%s belongs to the kernel and not to the host's files; the sandbox has its own", source);
+	s->paths[i] = name_of(fd);
+	if (!s->paths[i])
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "finding out where %s lies on the host", source);
+	return 0;
+}
+
+/* Secrets of the caller's that lie outside every named tree: a hard link to one of them inside is hidden, too. */
+static void add_anchors(struct start *s, const struct policy *policy)
+{
+	const char *home = plan_string(s->config, s->config->directory);
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < policy_rule_count(policy); i++) {
+		const char *pattern = policy_rule_pattern(policy, (int)i);
+		int fd;
+
+		if (!policy_rule_hides(policy, (int)i) || strpbrk(pattern + (strncmp(pattern, "**/", 3) == 0 ? 3 : 0), "*?[\\"))
+			continue;
+		if (strncmp(pattern, "**/", 3) == 0)
+			snprintf(path, sizeof path, "%.2000s/%.2000s", home, pattern + 3);
+		else
+			snprintf(path, sizeof path, "/%.4000s", pattern);
+		fd = *home || path[0] == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (fd >= 0 && view_add_anchor(s->view, fd, (int)i) < 0)
+			close(fd);
+	}
+}
+
+static int fill_view(struct start *s)
+{
+	const struct plan *p = s->config;
+
+	for (uint32_t i = 0; i < p->binds.count; i++) {
+		bool runtime = plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME;
+		int number = s->trees[i] < 0 ? view_skip_tree(s->view) : view_add_tree(s->view, s->trees[i], s->paths[i], runtime);
+		struct policy_verdict verdict;
+
+		if (number < 0)
+			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, 0, "taking up the named trees (at most %d)", VIEW_TREES_MAX);
+		if (s->trees[i] < 0)
+			continue;
+		verdict = policy_decide(s->view->policy, s->paths[i], runtime);
+		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
+			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "%s is named to be shown, and hidden by %s (%s): of two equal rules the one that hides wins", s->paths[i],
+					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, verdict.rule));
+	}
+	for (uint32_t i = 0; i < p->copies.count; i++) {
+		const struct plan_copy *place = &plan_copies(p)[i];
+
+		if (view_add_place(s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
+			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the places to mount on");
+	}
+	add_anchors(s, s->view->policy);
+	return 0;
+}
+
+static int make_view(struct start *s)
+{
+	const struct plan *p = s->config;
+	struct policy *policy;
+	struct event_sink *events;
+
+	s->paths = calloc(p->binds.count + 1, sizeof *s->paths);
+	s->trees = calloc(p->binds.count + 1, sizeof *s->trees);
+	if (!s->paths || !s->trees)
+		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the named trees");
+	for (uint32_t i = 0; i < p->binds.count; i++)
+		if (open_tree_root(s, i) < 0)
+			return -1;
+	policy = config_policy(p, s->paths, &s->error);
+	if (!policy)
+		return -1;
+	events = event_sink_new(CONTROL_FD, p->body_flags & CONFIG_SEND_OPENS);
+	s->view = events ? view_new(policy, events, p->root_bytes, p->root_bytes) : NULL;
+	if (!s->view)
+		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the view");
+	s->view->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fill_view(s);
+}
+
+/* A descriptor is held for each file that is open or mapped inside. */
+static void raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static int confine(struct start *s)
+{
+	const struct plan *p = s->config;
+	uint32_t layers = 0;
+
+	if (p->inside_uid != getuid() && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
+		return -1;
+	if (privileges_drop(&layers, &s->error) < 0)
+		return -1;
+	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
+	return filter_install(PROFILE_VIEW, &s->error);
+}
+
+static int set_up(struct start *s)
+{
+	int fds[2];
+	size_t count;
+	char byte;
+
+	if (message_receive(CONTROL_FD, &byte, 1, fds, 2, &count) <= 0 || count != 2)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the configuration of the view");
+	s->config = plan_open(fds[0], &s->error);
+	close(fds[0]);
+	if (!s->config || make_view(s) < 0 || mounter_mount(fds[1], &s->device, &s->mount, &s->error) < 0)
+		return -1;
+	close(fds[1]);
+	raise_descriptors();
+	return confine(s);
+}
+
+int main(void)
+{
+	static struct start s = { .device = -1, .mount = -1, .error = ERROR_INIT };
+	struct report r;
+
+	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
+		fprintf(stderr, "cordon-view: this program is started by cordon and has no other use\n");
+		return 64;
+	}
+	/* A terminal's signals are for the caller: the view outlives the program, not the other way round. */
+	setsid();
+	signal(SIGPIPE, SIG_IGN);
+	if (set_up(&s) < 0) {
+		report_failure(&r, &s.error);
+		message_send(CONTROL_FD, &r, sizeof r, NULL, 0);
+		return 1;
+	}
+	report_init(&r, REPORT_READY);
+	r.layers = LAYER_SECCOMP | LAYER_NO_NEW_PRIVILEGES;
+	if (message_send(CONTROL_FD, &r, sizeof r, &s.mount, 1) != 0)
+		return 1;
+	close(s.mount);
+	return server_serve(s.view, s.device, CONTROL_FD) == 0 ? 0 : 1;
+}
