@@ -89,8 +89,9 @@ static void op_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 
 	if (!parent)
 		return;
-	if (strlen(name) > NAME_MAX) {
-		fuse_reply_err(req, ENAMETOOLONG);
+	/* The kernel resolves dots and slashes itself and never sends them; whoever else does gets nothing. */
+	if (strlen(name) > NAME_MAX || !*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+		fuse_reply_err(req, strlen(name) > NAME_MAX ? ENAMETOOLONG : EINVAL);
 		return;
 	}
 	if (parent->kind == NODE_TOP)

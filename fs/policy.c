@@ -317,6 +317,11 @@ bool policy_rule_hides(const struct policy *p, int rule)
 	return rule >= 0 && p->rules[rule].effect == EFFECT_HIDE;
 }
 
+bool policy_rule_masks(const struct policy *p, int rule)
+{
+	return rule >= 0 && p->rules[rule].effect == EFFECT_MASK;
+}
+
 bool policy_rule_is_built_in(const struct policy *p, int rule)
 {
 	return rule >= 0 && p->rules[rule].built_in;

@@ -55,6 +55,7 @@ size_t policy_rule_count(const struct policy *p);
 const char *policy_rule_id(const struct policy *p, int rule);       /* "unnamed" for POLICY_RULE_NONE */
 const char *policy_rule_pattern(const struct policy *p, int rule);  /* as it is matched; "" for none */
 bool policy_rule_hides(const struct policy *p, int rule);
+bool policy_rule_masks(const struct policy *p, int rule);
 bool policy_rule_is_built_in(const struct policy *p, int rule);
 /* The stand-in of a mask rule. */
 const char *policy_mask_content(const struct policy *p, int rule, size_t *length);

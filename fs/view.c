@@ -371,8 +371,7 @@ void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t fl
 	clock_gettime(CLOCK_REALTIME, &now);
 	h.time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	h.pid = fuse_req_ctx(req)->pid;
-	memcpy(h.comm, name_of(v, h.pid, now_ns), sizeof h.comm);
-	h.comm[sizeof h.comm - 1] = '\0';
+	snprintf(h.comm, sizeof h.comm, "%s", name_of(v, h.pid, now_ns));
 	if (!path)
 		path = v->full;
 	event_put(v->events, &h, path, strlen(path), now_ns);

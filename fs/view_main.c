@@ -4,8 +4,8 @@
  *
  * The supervisor starts it with nothing but a socket on descriptor 3. The first datagram brings the configuration and a process in the sandbox's namespaces. It opens the named
  * trees, has the mount made there, becomes the user that the program is on the host, gives up every privilege, takes a system call filter of its own that
- * leaves it nothing but reading, and only then answers the first request. It stays in the mount namespace it was started in, where the view is not
- * mounted, so it cannot come to wait for itself. When the supervisor's end of the socket goes, it ends, and with it the last descriptor of the file system.
+ * leaves it nothing but reading, and only then answers the first request. It has a mount namespace of its own, where the view is not mounted, so it
+ * cannot come to wait for itself, and where nothing appears that is mounted later. When the supervisor's end of the socket goes, it ends, and with it the last descriptor of the file system.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -14,10 +14,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -37,6 +39,7 @@
 struct start {
 	const struct plan *config;
 	int pidfd, device, mount;
+	bool other_user;     /* the program is another user than the caller */
 	struct view *view;
 	char **paths;
 	int *trees;
@@ -98,6 +101,29 @@ static void add_anchors(struct start *s, const struct policy *policy)
 	}
 }
 
+/* A stand-in is of use only where something is shown. */
+static int check_masks(struct start *s)
+{
+	const struct policy *policy = s->view->policy;
+
+	for (size_t i = 0; i < policy_rule_count(policy); i++) {
+		const char *path = policy_rule_pattern(policy, (int)i);
+		bool found = false;
+
+		if (!policy_rule_masks(policy, (int)i))
+			continue;
+		for (size_t t = 0; t < s->view->tree_count && !found; t++) {
+			const char *root = s->view->trees[t].path ? s->view->trees[t].path + 1 : NULL;
+			size_t length = root ? strlen(root) : 0;
+
+			found = root && strncmp(path, root, length) == 0 && (length == 0 || path[length] == '/' || path[length] == '\0');
+		}
+		if (!found)
+			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "--mask: /%s lies below no path that is named, so there is nothing to stand in for", path);
+	}
+	return 0;
+}
+
 static int fill_view(struct start *s)
 {
 	const struct plan *p = s->config;
@@ -123,7 +149,7 @@ static int fill_view(struct start *s)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the places to mount on");
 	}
 	add_anchors(s, s->view->policy);
-	return 0;
+	return check_masks(s);
 }
 
 static int make_view(struct start *s)
@@ -150,6 +176,19 @@ static int make_view(struct start *s)
 	return fill_view(s);
 }
 
+/*
+ * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user needs a user namespace for that; no id is mapped there, because what counts for
+ * reading is who it is on the host, and that stays.
+ */
+static int leave_mounts(struct start *s)
+{
+	if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "giving the view's server a mount namespace of its own");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return error_set(&s->error, FAILURE_MOUNT_DENIED, errno, "making the mounts of the view's server private");
+	return 0;
+}
+
 /* A descriptor is held for each file that is open or mapped inside. */
 static void raise_descriptors(void)
 {
@@ -166,7 +205,7 @@ static int confine(struct start *s)
 	const struct plan *p = s->config;
 	uint32_t layers = 0;
 
-	if (p->inside_uid != getuid() && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
+	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
 	if (privileges_drop(&layers, &s->error) < 0)
 		return -1;
@@ -186,7 +225,10 @@ static int set_up(struct start *s)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the configuration of the view");
 	s->config = plan_open(fds[0], &s->error);
 	close(fds[0]);
-	if (!s->config || make_view(s) < 0 || mounter_mount(fds[1], &s->device, &s->mount, &s->error) < 0)
+	if (!s->config)
+		return -1;
+	s->other_user = s->config->inside_uid != getuid();
+	if (mounter_mount(fds[1], &s->device, &s->mount, &s->error) < 0 || leave_mounts(s) < 0 || make_view(s) < 0)
 		return -1;
 	close(fds[1]);
 	raise_descriptors();
@@ -197,6 +239,7 @@ int main(void)
 {
 	static struct start s = { .device = -1, .mount = -1, .error = ERROR_INIT };
 	struct report r;
+	sigset_t none;
 
 	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
 		fprintf(stderr, "cordon-view: this program is started by cordon and has no other use\n");
@@ -204,6 +247,8 @@ int main(void)
 	}
 	/* A terminal's signals are for the caller: the view outlives the program, not the other way round. */
 	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (set_up(&s) < 0) {
 		report_failure(&r, &s.error);

@@ -282,17 +282,48 @@ static int set_profile(struct options *o, enum command_set command, const struct
 	return result;
 }
 
-static int set_network(struct options *o, const struct option_row *row, const char *value, struct error *err)
+/* One word of a list; its place in the list is the value. */
+static int set_word(int *value_of, const char *const *words, const char *value, const struct option_row *row, struct error *err)
 {
-	static const char *const modes[] = { [NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow" };
+	char known[64] = "";
 
-	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-		if (strcmp(value, modes[i]) == 0) {
-			*(enum network_mode *)field_of(o, row) = (enum network_mode)i;
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(value, words[i]) == 0) {
+			*value_of = i;
 			return 0;
 		}
+		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
 	}
-	return option_refuse(err, row, "\"%.60s\" is no mode; give none or allow", value);
+	return option_refuse(err, row, "\"%.60s\" is no mode; give %s", value, known);
+}
+
+static int set_network(struct options *o, const struct option_row *row, const char *value, struct error *err)
+{
+	static const char *const MODES[] = { [NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow", NULL };
+	int mode;
+
+	if (set_word(&mode, MODES, value, row, err) < 0)
+		return -1;
+	*(enum network_mode *)field_of(o, row) = (enum network_mode)mode;
+	return 0;
+}
+
+static int set_view(struct options *o, const struct option_row *row, const char *value, struct error *err)
+{
+	static const char *const MODES[] = { [VIEW_MIXED] = "mixed", [VIEW_FUSE] = "fuse", [VIEW_BIND] = "bind", NULL };
+	int mode;
+
+	if (set_word(&mode, MODES, value, row, err) < 0)
+		return -1;
+	*(enum view_mode *)field_of(o, row) = (enum view_mode)mode;
+	return 0;
+}
+
+static int add_mask(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
+{
+	if (value[strcspn(value, "=")] != '=' || value[0] == '=')
+		return option_refuse(err, row, "\"%.60s\" is not FILE=CONTENT", value);
+	return list_take(list, strdup(value), row, err);
 }
 
 int option_apply(struct options *o, enum command_set command, const struct option_row *row, const char *value, struct error *err)
@@ -329,7 +360,12 @@ int option_apply(struct options *o, enum command_set command, const struct optio
 	case OPTION_ENV:
 		return add_env(field, value, row, err);
 	case OPTION_BIND:
+	case OPTION_SCRATCH:
 		return option_apply_bind_text(o, row, value, err);
+	case OPTION_MASK:
+		return add_mask(field, value, row, err);
+	case OPTION_VIEW:
+		return set_view(o, row, value, err);
 	case OPTION_ARGS:
 		return set_args(o, row, value, err);
 	case OPTION_PROFILE:

@@ -82,7 +82,7 @@ out:
 
 int option_apply_bind(struct options *o, const struct option_row *row, const char *source, const char *target, struct error *err)
 {
-	struct bind bind = { NULL, NULL }, *grown;
+	struct bind bind = { NULL, NULL, false }, *grown;
 
 	if (source[0] == '\0')
 		return option_refuse(err, row, "an empty source");
@@ -105,6 +105,7 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 		free(bind.target);
 		return option_refuse(err, row, "the place inside would be /, and cover the whole sandbox; name a directory below it");
 	}
+	bind.scratch = row->kind == OPTION_SCRATCH;
 	bind.source = strdup(source);
 	grown = bind.source ? realloc(o->ro, (o->ro_count + 1) * sizeof *grown) : NULL;
 	if (!grown) {

@@ -23,6 +23,9 @@ enum option_kind {
 	OPTION_VARIABLE,  /* struct string_list of environment names */
 	OPTION_ENV,       /* struct string_list of "K=V"; a later K replaces an earlier */
 	OPTION_BIND,      /* struct bind *, with its count */
+	OPTION_SCRATCH,   /* the same list; its items are writable */
+	OPTION_MASK,      /* struct string_list of "FILE=CONTENT" */
+	OPTION_VIEW,      /* enum view_mode */
 	OPTION_ARGS,      /* char *: JSON text; @FILE is read */
 	OPTION_PROFILE,   /* no field: sets others */
 	OPTION_HELP       /* no field */

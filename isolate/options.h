@@ -22,9 +22,11 @@ struct string_list {
 struct bind {
 	char *source;  /* host path as given, absolute or relative to the caller's directory */
 	char *target;  /* absolute path inside, normalised: no "." or ".." or double slash */
+	bool scratch;  /* --scratch: what is written there goes to memory */
 };
 
 enum network_mode { NETWORK_NONE, NETWORK_ALLOW };
+enum view_mode { VIEW_MIXED, VIEW_FUSE, VIEW_BIND };
 
 /* Which commands an option belongs to (bits). */
 enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8 };
@@ -37,7 +39,12 @@ struct options {
 	int64_t pids, nofile;
 	int64_t fsize_bytes, workspace_bytes, output_limit_bytes;
 	enum network_mode network;
-	struct bind *ro; size_t ro_count;
+	struct bind *ro; size_t ro_count; /* --ro and --scratch, in the order given */
+	enum view_mode view;
+	struct string_list hide;        /* patterns */
+	struct string_list mask;        /* "FILE=CONTENT" */
+	bool no_default_hide;
+	char *events_file;              /* or NULL */
 	struct string_list env;         /* "K=V" */
 	struct string_list inherit_env; /* "K" */
 	struct string_list copy_in;     /* host files */

@@ -66,7 +66,7 @@ static int apply_list(struct options *o, const struct option_row *row, const cJS
 	return 0;
 }
 
-/* An object, name to value; or an array of "K=V" as on the command line. */
+/* An object, name (or, for masks, file) to value; or an array of "K=V" as on the command line. */
 static int apply_env(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	const cJSON *item;
@@ -82,7 +82,7 @@ static int apply_env(struct options *o, const struct option_row *row, const cJSO
 		if (!cJSON_IsString(item))
 			return refuse_type(row, "an object of strings", err);
 		if (strchr(item->string, '='))
-			return error_set(err, FAILURE_BAD_OPTION, 0, "\"%s\": \"%.60s\" is no variable's name", row->name, item->string);
+			return error_set(err, FAILURE_BAD_OPTION, 0, row->kind == OPTION_MASK ? "\"%s\": \"%.60s\" has a = in it" : "\"%s\": \"%.60s\" is no variable's name", row->name, item->string);
 		if (asprintf(&pair, "%s=%s", item->string, item->valuestring) < 0)
 			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, 0, "no memory for the profile");
 		result = option_apply(o, 0, row, pair, err);
@@ -128,6 +128,7 @@ static int apply_row(struct options *o, const struct option_row *row, const cJSO
 		return apply_flag(o, row, value, err);
 	case OPTION_TEXT:
 	case OPTION_NETWORK:
+	case OPTION_VIEW:
 		if (!cJSON_IsString(value))
 			return refuse_type(row, "a string", err);
 		return option_apply(o, 0, row, value->valuestring, err);
@@ -140,8 +141,10 @@ static int apply_row(struct options *o, const struct option_row *row, const cJSO
 	case OPTION_VARIABLE:
 		return apply_list(o, row, value, err);
 	case OPTION_ENV:
+	case OPTION_MASK:
 		return apply_env(o, row, value, err);
 	case OPTION_BIND:
+	case OPTION_SCRATCH:
 		return apply_binds(o, row, value, err);
 	case OPTION_ARGS:
 	case OPTION_PROFILE:

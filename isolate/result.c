@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -46,6 +47,67 @@ void result_free(struct result *r)
 	buffer_free(&r->detail);
 	buffer_free(&r->out.bytes);
 	buffer_free(&r->err.bytes);
+	for (size_t i = 0; i < VIEW_REFUSALS; i++)
+		free(r->view.refused[i].path);
+	free(r->view.unlogged);
+}
+
+/* What would have let a refused name through. NULL: nothing does. */
+static const char *what_allows(const struct view_refusal *refusal)
+{
+	if (strcmp(refusal->rule, "read-only") == 0)
+		return "--scratch";
+	return strcmp(refusal->rule, "kernel") == 0 ? NULL : "--ro";
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct view_refusal *x = a, *y = b;
+
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : x->path && y->path ? strcmp(x->path, y->path) : 0;
+}
+
+void result_write_view(const struct view_summary *v, struct json_writer *w)
+{
+	struct view_refusal sorted[VIEW_REFUSALS];
+
+	memcpy(sorted, v->refused, sizeof sorted);
+	qsort(sorted, VIEW_REFUSALS, sizeof *sorted, by_count);
+	json_open_object(w);
+	json_key(w, "opened");
+	json_integer(w, (int64_t)v->opened);
+	json_key(w, "denied");
+	json_integer(w, (int64_t)v->denied);
+	json_key(w, "dropped");
+	json_integer(w, (int64_t)v->dropped);
+	json_key(w, "refused");
+	json_open_array(w);
+	for (size_t i = 0; i < VIEW_REFUSALS && sorted[i].path; i++) {
+		const char *option = what_allows(&sorted[i]);
+		struct buffer words = BUFFER_INIT;
+
+		json_open_object(w);
+		json_key(w, "path");
+		json_bytes(w, sorted[i].path, strlen(sorted[i].path));
+		json_key(w, "rule");
+		json_string(w, sorted[i].rule);
+		json_key(w, "count");
+		json_integer(w, (int64_t)sorted[i].count);
+		json_key(w, "allow");
+		if (option) {
+			const char *slash = strrchr(sorted[i].path, '/');
+
+			/* A write is let through for a directory: that of the file. */
+			buffer_printf(&words, "%s %.*s", option, option[2] == 's' && slash && slash > sorted[i].path ? (int)(slash - sorted[i].path) : 4096, sorted[i].path);
+			json_bytes(w, words.data, words.length);
+			buffer_free(&words);
+		} else {
+			json_null(w);
+		}
+		json_close_object(w);
+	}
+	json_close_array(w);
+	json_close_object(w);
 }
 
 static void write_or_null(struct json_writer *w, const struct buffer *json)
@@ -115,13 +177,18 @@ static void write_enforcers(struct json_writer *w, const struct enforcers *e)
 	json_close_object(w);
 }
 
-static void write_confinement(struct json_writer *w, const struct confinement *c)
+static void write_confinement(struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
 {
 	json_key(w, "confinement");
 	json_open_object(w);
 	write_layers(w, c->layers);
 	json_key(w, "view");
 	json_string(w, c->view);
+	json_key(w, "unlogged");
+	json_open_array(w);
+	for (size_t at = 0; at < unlogged->unlogged_length; at += strlen(unlogged->unlogged + at) + 1)
+		json_bytes(w, unlogged->unlogged + at, strlen(unlogged->unlogged + at));
+	json_close_array(w);
 	json_key(w, "seccomp");
 	json_string(w, c->layers & LAYER_SECCOMP ? c->seccomp : "none");
 	json_key(w, "cgroup_or_watchdog");
@@ -190,6 +257,10 @@ void result_write(const struct result *r, struct buffer *out)
 	write_truncated(&w, r);
 	write_end(&w, r);
 	write_usage(&w, r);
+	if (r->view.present) {
+		json_key(&w, "files");
+		result_write_view(&r->view, &w);
+	}
 	if (r->exported) {
 		json_key(&w, "exported");
 		json_open_object(&w);
@@ -197,11 +268,15 @@ void result_write(const struct result *r, struct buffer *out)
 		json_integer(&w, (int64_t)r->exported_files);
 		json_key(&w, "skipped");
 		json_integer(&w, (int64_t)r->export_skipped);
+		if (r->has_scratch) {
+			json_key(&w, "changes");
+			json_integer(&w, (int64_t)r->scratch_changes);
+		}
 		json_close_object(&w);
 	}
 	json_key(&w, "tier");
 	json_string(&w, r->tier);
-	write_confinement(&w, &r->confinement);
+	write_confinement(&w, &r->confinement, &r->view);
 	json_key(&w, "execution_id");
 	json_string(&w, r->execution_id);
 	json_close_object(&w);

@@ -20,7 +20,7 @@ struct enforcers {
 
 struct confinement {
 	uint32_t layers;             /* enum layer bits that were applied */
-	const char *view;            /* "bind", or "host" where files are not hidden */
+	const char *view;            /* "mixed", "fuse", "bind", or "host" where files are not hidden */
 	const char *seccomp;         /* profile name, "none" */
 	const char *memory;          /* what holds the memory: "cgroup", "watchdog" */
 	const char *network;         /* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
@@ -29,6 +29,24 @@ struct confinement {
 	const char *notes[8];        /* what this tier does not stop; static strings */
 	unsigned note_count;
 	unsigned clamped_open_files; /* the caller's own hard limit, when it was lower than what was asked for; else 0 */
+};
+
+/* What was refused most, and under which rule. */
+#define VIEW_REFUSALS 10
+struct view_refusal {
+	char *path;                  /* on the host; owned */
+	char rule[40];
+	int rule_number;
+	uint64_t count;
+};
+
+/* What the view saw. */
+struct view_summary {
+	bool present;                /* there was a view server */
+	uint64_t opened, denied, dropped;
+	struct view_refusal refused[VIEW_REFUSALS];
+	char *unlogged;              /* names of trees that were shown as binds, each NUL-terminated; owned */
+	size_t unlogged_length;
 };
 
 struct captured {
@@ -55,6 +73,9 @@ struct result {
 	uint32_t peak_processes;
 	uint64_t exported_files, export_skipped;
 	bool exported;
+	struct view_summary view;
+	uint64_t scratch_changes;    /* with --export: names that are new, changed or gone below --scratch */
+	bool has_scratch;
 	struct confinement confinement;
 };
 
@@ -64,6 +85,9 @@ void result_free(struct result *r);
 
 /* Writes the record: one JSON object, one line, without the newline. See record.schema.json. */
 void result_write(const struct result *r, struct buffer *out);
+
+/* Writes the summary of a view as one JSON object. */
+void result_write_view(const struct view_summary *v, struct json_writer *w);
 
 /* The exit status of the command line for this result (design: the program's own, 128+n, 124, 126, 127; for exec 0, 1, 2). */
 int result_exit_status(const struct result *r, bool is_body);

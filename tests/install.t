@@ -55,7 +55,7 @@ def _():
               path("pkgdatadir", "profile.schema.json")]
     for name in wanted:
         tap.ok(os.path.isfile(name), "%s is there" % name)
-    tap.equal(sorted(os.listdir(path("pkglibexecdir"))), ["_cordon.so", "cordon-init"], "libexec")
+    tap.equal(sorted(os.listdir(path("pkglibexecdir"))), ["_cordon.so", "cordon-init", "cordon-view"], "libexec")
     for directory, _dirs, files in os.walk(installed()):
         for name in files:
             mode = os.lstat(os.path.join(directory, name)).st_mode

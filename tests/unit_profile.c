@@ -170,7 +170,7 @@ static const char *schema_type(const struct option_row *row)
 	static const char *const types[] = {
 		[OPTION_FLAG] = "boolean", [OPTION_TEXT] = "string", [OPTION_SECONDS] = "number", [OPTION_MEGABYTES] = "number",
 		[OPTION_COUNT] = "integer", [OPTION_NETWORK] = "string", [OPTION_NAMES] = "array", [OPTION_LIST] = "array", [OPTION_VARIABLE] = "array",
-		[OPTION_BIND] = "array",
+		[OPTION_BIND] = "array", [OPTION_SCRATCH] = "array", [OPTION_VIEW] = "string",
 	};
 
 	return types[row->kind];

@@ -138,6 +138,37 @@ static void check_python(const struct patient *p, struct finding *f)
 		missing(f, &err);
 }
 
+/* A directory through the view, to the end: the device, the mount in a user namespace, the server, a program that reads. */
+static void check_view(const struct patient *p, struct finding *f)
+{
+	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)"test -d /view && ls /view >/dev/null", NULL };
+	const struct program program = { .kind = PROGRAM_COMMAND, .argv = argv };
+	const struct streams streams = STREAMS_CAPTURE;
+	struct error err = ERROR_INIT;
+	const struct tier *tier = tier_find("namespace", &err);
+	struct options options;
+	struct result result;
+	int status = -1;
+
+	(void)p;
+	options_init(&options, FOR_RUN);
+	if (tier && options_set(&options, FOR_RUN, "ro", "/usr/bin:/view", &err) == 0 && result_init(&result, &err) == 0) {
+		status = tier->execute(&options, &program, &streams, 0, &result, &err);
+		if (status == 0 && (!result.success || result.view.opened == 0))
+			status = error_set(&err, FAILURE_FUSE_UNAVAILABLE, 0, "a program could not list a directory through the view");
+		result_free(&result);
+	}
+	options_free(&options);
+	if (status == 0) {
+		snprintf(f->text, sizeof f->text, "paths that are named are shown through FUSE in a user namespace: hidden things are absent, every open can be seen");
+		return;
+	}
+	missing(f, &err);
+	snprintf(f->text + strlen(f->text), sizeof f->text - strlen(f->text),
+		 "\n    Without it --ro needs --view bind, which loses this: nothing below a named path is hidden (--hide, --mask and the built-in secrets),"
+		 " no event says what was opened, host sockets there can be connected to, and there is no --scratch");
+}
+
 static void check_cgroup(const struct patient *p, struct finding *f)
 {
 	const char *obstacle = cgroup_obstacle();
@@ -169,6 +200,7 @@ static const struct {
 	{ "kernel", true, check_kernel },
 	{ "tier namespace", true, check_namespace },
 	{ "python", true, check_python },
+	{ "view", false, check_view },
 	{ "tier subprocess", false, check_subprocess },
 	{ "cgroup", false, check_cgroup },
 	{ "landlock", false, check_landlock },

@@ -42,6 +42,7 @@ struct setup {
 	int fds[MESSAGE_MAX_FDS];
 	size_t fd_count;
 	int workspace, terminal, usage_fd;
+	struct root_output parts;
 	uint32_t layers;
 	struct error error;
 };
@@ -82,7 +83,11 @@ static int set_up_namespaces(struct setup *s)
 		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "using a capability inside the new user namespace");
 	if (!(limits->flags & LIMIT_HOST_NETWORK) && loopback_up(&s->error) < 0)
 		return -1;
-	s->workspace = root_build(s->plan, s->fds, &s->layers, &s->error);
+	if (s->plan->view_fd_index >= 0 && (size_t)s->plan->view_fd_index >= s->fd_count)
+		return error_set(&s->error, FAILURE_INTERNAL, 0, "the mount of the view did not arrive");
+	s->workspace = root_build(s->plan, s->fds, &s->parts, &s->layers, &s->error);
+	if (s->plan->view_fd_index >= 0)
+		s->fds[s->plan->view_fd_index] = -1; /* attached, or closed */
 	if (s->workspace < 0)
 		return -1;
 	/* The runner's fork server makes a namespace for each execution, and those are closed to further ones. */
@@ -159,7 +164,8 @@ static int run(struct setup *s)
 {
 	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal };
 	int32_t runner = s->plan->runner_fd_index;
-	int passed[2] = { s->workspace, s->terminal };
+	int passed[2 + PLAN_SCRATCH_MAX] = { s->workspace, s->terminal };
+	size_t count = s->terminal >= 0 ? 2 : 1;
 	struct report r;
 	pid_t pid;
 
@@ -167,8 +173,12 @@ static int run(struct setup *s)
 		start.runner_fd = s->fds[runner];
 	report_init(&r, REPORT_READY);
 	r.layers = s->layers;
-	if (send_report(&r, passed, s->terminal >= 0 ? 2 : 1) != 0)
+	for (size_t i = 0; i < s->parts.scratch_count; i++)
+		passed[count++] = s->parts.scratch[i];
+	if (send_report(&r, passed, count) != 0)
 		return 1; /* the supervisor is gone */
+	for (size_t i = 0; i < s->parts.scratch_count; i++)
+		close(s->parts.scratch[i]);
 	pid = program_start(&start);
 	if (pid < 0 && start.exec_errno == 0) {
 		s->error = start.error;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC 0x434f5244u
-#define PLAN_VERSION 1u
+#define PLAN_VERSION 2u
 #define PLAN_LIMIT (1u << 30)
 
 void plan_begin(struct plan_builder *b)
@@ -23,6 +23,7 @@ void plan_begin(struct plan_builder *b)
 	b->head.magic = PLAN_MAGIC;
 	b->head.version = PLAN_VERSION;
 	b->head.runner_fd_index = -1;
+	b->head.view_fd_index = -1;
 }
 
 void plan_abandon(struct plan_builder *b)

@@ -20,10 +20,17 @@
 struct plan_text { uint32_t offset, length; };  /* NUL-terminated; length without the NUL */
 struct plan_table { uint32_t offset, count; };
 
-enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2 };
+enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIND_VIEW = 4, PLAN_BIND_SCRATCH = 8, PLAN_BIND_RUNTIME = 16 };
 
-/* A host path to show read-only. LIKE_HOST: where the host has a symbolic link, the same link is made instead (merged /usr). */
-struct plan_bind { struct plan_text source, target; uint32_t flags, reserved; };
+/* The most trees that can be written to. */
+#define PLAN_SCRATCH_MAX 8
+
+/*
+ * A host path to show read-only. LIKE_HOST: where the host has a symbolic link, the same link is made instead (merged /usr).
+ * VIEW: it is taken out of the view, where its number is `view`. SCRATCH: with an overlay over it. RUNTIME: the
+ * system's or the interpreter's, not named by the caller.
+ */
+struct plan_bind { struct plan_text source, target; uint32_t flags, view; };
 
 /* A file to make in the root, read-only to the program. */
 struct plan_file { struct plan_text path, content; };
@@ -41,6 +48,7 @@ struct plan {
 	struct plan_text directory;    /* working directory */
 	struct plan_table argv, env;   /* rows: struct plan_text */
 	struct plan_table binds, files, copies;
+	int32_t view_fd_index;         /* descriptor of the view's detached mount, or -1 */
 	int32_t runner_fd_index;       /* descriptor that the program keeps as number 3 (the runner's socket), or -1 */
 	uint16_t rows, columns;        /* of the terminal, when limits ask for one */
 	uint64_t output_limit;         /* runner requests: most bytes of the value returned */

@@ -26,6 +26,7 @@
 #include "fs/workspace.h"
 #include "isolate/confine/mounts.h"
 #include "isolate/confine/privileges.h"
+#include "isolate/confine/view_mount.h"
 
 static const char *const DEVICES[] = { "null", "zero", "full", "random", "urandom", "tty" };
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
@@ -37,10 +38,11 @@ static const struct { const char *name, *target; } LINKS[] = {
 	{ "dev/stderr", "/proc/self/fd/2" }, { "dev/ptmx", "pts/ptmx" },
 };
 
-/* A host path, opened: a detached tree to attach, or a symbolic link to repeat. */
+/* A host path, opened: a detached tree to attach, or a symbolic link to repeat; or one to be taken out of the view. */
 struct source {
 	int tree;
 	char *link;
+	bool of_view;
 };
 
 static int open_source(const struct plan *p, const struct plan_bind *bind, struct source *s, struct error *err)
@@ -67,6 +69,8 @@ static int open_source(const struct plan *p, const struct plan_bind *bind, struc
 			status = error_set(err, FAILURE_PATH_MISSING, errno, "reading the link %s", path);
 	} else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
 		status = error_set(err, FAILURE_BAD_INPUT, 0, "%s is neither a file nor a directory, and only those can be shown", path);
+	} else if (bind->flags & PLAN_BIND_VIEW) {
+		s->of_view = true;
 	} else {
 		s->tree = mounts_clone(fd, false, path, err);
 		status = s->tree < 0 ? -1 : 0;
@@ -110,6 +114,23 @@ static int attach_source(int root, const char *target, struct source *s, struct 
 	status = mounts_put(s->tree, root, path, err);
 	s->tree = -1;
 	return status;
+}
+
+static int take_from_view(const struct plan *p, const struct plan_bind *bind, struct source *s, struct root_output *out, struct error *err)
+{
+	const char *what = plan_string(p, bind->source);
+
+	if (!s->of_view)
+		return 0;
+	if (!(bind->flags & PLAN_BIND_SCRATCH)) {
+		s->tree = view_take(bind->view, what, err);
+	} else if (out->scratch_count < PLAN_SCRATCH_MAX) {
+		s->tree = view_take_scratch(bind->view, &p->limits, what, &out->scratch[out->scratch_count], err);
+		out->scratch_count += out->scratch[out->scratch_count] >= 0;
+	} else {
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--scratch was given more than %d times", PLAN_SCRATCH_MAX);
+	}
+	return s->tree < 0 ? -1 : 0;
 }
 
 static int make_file(int root, const char *path, const char *content, size_t length, struct error *err)
@@ -178,7 +199,7 @@ static int pivot(int root, struct error *err)
 }
 
 /* Fills the root; the ids have been taken, so what is made here belongs to the program's user. */
-static int fill(int root, const struct plan *p, struct source *sources, int *devices, struct error *err)
+static int fill(int root, const struct plan *p, const int *fds, struct source *sources, int *devices, struct root_output *out, struct error *err)
 {
 	if (furnish(root, devices, err) < 0)
 		return -1;
@@ -190,18 +211,24 @@ static int fill(int root, const struct plan *p, struct source *sources, int *dev
 	}
 	if (mounts_private(root, &p->limits, err) < 0)
 		return -1;
+	if (p->view_fd_index >= 0 && view_stage(root, fds[p->view_fd_index], err) < 0)
+		return -1;
 	for (uint32_t i = 0; i < p->binds.count; i++)
-		if (attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i], err) < 0)
+		if (take_from_view(p, &plan_binds(p)[i], &sources[i], out, err) < 0 ||
+		    attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i], err) < 0)
 			return -1;
-	return 0;
+	return p->view_fd_index >= 0 ? view_unstage(err) : 0;
 }
 
-int root_build(const struct plan *p, const int *fds, uint32_t *layers, struct error *err)
+int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers, struct error *err)
 {
 	struct source *sources = calloc(p->binds.count + 1, sizeof *sources);
 	int devices[DEVICE_COUNT], tree, root = -1, workspace = -1;
 	char options[64];
 
+	*out = (struct root_output){ .scratch_count = 0 };
+	for (size_t i = 0; i < PLAN_SCRATCH_MAX; i++)
+		out->scratch[i] = -1;
 	if (!sources)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "building the root");
 	if (mounts_make_private(err) < 0)
@@ -222,14 +249,13 @@ int root_build(const struct plan *p, const int *fds, uint32_t *layers, struct er
 		goto out;
 	}
 	root = tree;
-	if (fill(root, p, sources, devices, err) < 0 || pivot(root, err) < 0)
+	if (fill(root, p, fds, sources, devices, out, err) < 0 || pivot(root, err) < 0)
 		goto out;
 	workspace = open("/workspace", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (workspace < 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the workspace");
 	else
 		*layers |= LAYER_OWN_ROOT;
-	(void)fds;
 out:
 	if (root >= 0)
 		close(root);

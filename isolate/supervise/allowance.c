@@ -92,7 +92,7 @@ void allowance_notes(const struct composition_input *in, struct confinement *c)
 	c->view = in->isolated ? "bind" : "host";
 	c->permit = &in->options->permit;
 	note(c, "an attack on the host's kernel, which every program shares");
-	if (in->isolated && in->options->ro_count > 0)
+	if (in->isolated && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
 		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
 	if (!in->isolated)
 		note(c, "reading every file that the user may read, and writing where that user may write: this tier does not hide files");

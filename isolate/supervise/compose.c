@@ -26,6 +26,7 @@
 #include "isolate/confine/plan.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/supervise/allowance.h"
+#include "isolate/supervise/compose_view.h"
 #include "isolate/supervise/environment.h"
 #include "isolate/supervise/locate.h"
 #include "isolate/supervise/python.h"
@@ -80,7 +81,7 @@ static int python_for(const struct composition_input *in, struct plan_builder *b
 	if (python_find(in->options->python, python, err) < 0)
 		return -1;
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
-		if (runtime_add_tree(b, python->trees[i], python->trees[i], &out->spawn, err) < 0)
+		if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
@@ -264,8 +265,9 @@ static int make_workspace(const struct composition_input *in, struct composition
 	return status;
 }
 
-int compose(const struct composition_input *in, struct composition *out, struct confinement *c, struct error *err)
+int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err)
 {
+	struct confinement *c = &result->confinement;
 	const char *home = "/workspace", *temporary = "/tmp";
 	enum program_kind kind = in->program->kind;
 	struct plan_builder b;
@@ -275,10 +277,13 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	out->runner_socket = -1;
 	out->fds[0] = -1;
 	out->fd_count = 1;
+	out->view_config = -1;
 	plan_begin(&b);
 	allowance_notes(in, c);
 	out->spawn.magic = RUNNER_SPAWN_MAGIC;
 	allowance_limits(in, &out->spawn.limits, c);
+	if (compose_view_check(in, err) < 0)
+		goto out;
 	b.head.limits = out->spawn.limits;
 	b.head.root_bytes = ROOT_BYTES;
 	b.head.rows = (uint16_t)in->rows;
@@ -310,6 +315,8 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	} else {
 		status = compose_command(in, &b, err);
 	}
+	if (status == 0 && in->isolated)
+		status = compose_view(in, &b, out, c, &result->view, err);
 out:
 	if (status < 0) {
 		plan_abandon(&b);
@@ -331,6 +338,9 @@ void compose_free(struct composition *c)
 {
 	close_all(c->fds, &c->fd_count);
 	close_all(c->request_fds, &c->request_fd_count);
+	if (c->view_config >= 0)
+		close(c->view_config);
+	c->view_config = -1;
 	if (c->runner_socket >= 0)
 		close(c->runner_socket);
 	c->runner_socket = -1;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "isolate/confine/message.h"
+#include "isolate/confine/plan.h"
 #include "isolate/runner/frame.h"
 #include "isolate/tiers/tier.h"
 
@@ -17,6 +18,10 @@ struct composition {
 	struct runner_spawn spawn;
 	int request_fds[MESSAGE_MAX_FDS];
 	size_t request_fd_count;
+	int view_config;               /* what the view's server is told, or -1: there is no view */
+	size_t scratch[PLAN_SCRATCH_MAX]; /* which of the options' ro each directory that can be written to is, in the order of their descriptors */
+	size_t scratch_count;
+	size_t view_index;             /* where its mount goes among fds */
 	char workspace[4096];          /* tier subprocess: the directory made for this run; "" otherwise */
 };
 
@@ -33,9 +38,9 @@ struct composition_input {
 
 /*
  * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory files. Sets the limits' words and notes in
- * confinement. Returns 0, or -1 with a failure; compose_free in any case.
+ * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; compose_free in any case.
  */
-int compose(const struct composition_input *in, struct composition *out, struct confinement *confinement, struct error *err);
+int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err);
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
 void compose_free(struct composition *c);

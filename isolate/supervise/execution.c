@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "fs/scratch.h"
 #include "fs/workspace.h"
 #include "isolate/confine/message.h"
 #include "isolate/supervise/conversation.h"
@@ -71,9 +73,32 @@ static int open_loop(struct execution *x)
 	    (x->inner >= 0 && fcntl(x->inner, F_SETFL, O_NONBLOCK) != 0) || loop_watch(x, x->launch.control, FROM_CONTROL) != 0 ||
 	    loop_watch(x, x->inner, FROM_INNER) != 0 || loop_watch(x, x->launch.pidfd, FROM_PROCESS) != 0 || loop_watch(x, x->timer, FROM_TIMER) != 0 ||
 	    loop_watch(x, x->out.source, FROM_OUT) != 0 || loop_watch(x, x->errors.source, FROM_ERR) != 0 || loop_watch(x, x->server.source, FROM_SERVER) != 0 ||
-	    loop_watch(x, x->streams->control, FROM_CALLER) != 0)
+	    loop_watch(x, x->streams->control, FROM_CALLER) != 0 || loop_watch(x, x->view.launch.control, FROM_VIEW) != 0 ||
+	    loop_watch(x, x->view_check, FROM_VIEW_CHECK) != 0)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
 	loop_set_timer(x, loop_now_us() + START_US);
+	return 0;
+}
+
+/* The sandbox's first process stands in its namespaces and waits for the plan: now the view can be mounted there. */
+static int start_view(struct execution *x)
+{
+	struct composition *c = &x->composition;
+	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
+
+	if (x->options->events_file) {
+		x->log = event_log_open(x->options->events_file, x->result->execution_id, x->err);
+		if (!x->log)
+			return -1;
+	}
+	if (c->view_config < 0)
+		return 0;
+	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->log, &x->result->view, x->err);
+	if (c->fds[c->view_index] < 0)
+		return -1;
+	x->view_check = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (x->view_check < 0 || timerfd_settime(x->view_check, 0, &interval, NULL) != 0)
+		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "watching the view's server");
 	return 0;
 }
 
@@ -88,7 +113,7 @@ static int start(struct execution *x, unsigned flags)
 	cgroup_make(&x->cgroup, x->result->execution_id, x->options->memory_bytes, x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
-	if (compose(&in, &x->composition, &x->result->confinement, x->err) < 0)
+	if (compose(&in, &x->composition, x->result, x->err) < 0)
 		return -1;
 	if (open_streams(x, standard, server) != 0) {
 		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
@@ -107,6 +132,8 @@ static int start(struct execution *x, unsigned flags)
 		if (x->inner < 0)
 			goto out;
 	}
+	if (start_view(x) < 0)
+		goto out;
 	if (message_send(x->launch.control, "P", 1, x->composition.fds, x->composition.fd_count) != 0) {
 		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the plan of the sandbox");
 		goto out;
@@ -147,6 +174,31 @@ static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/* What was changed below each --scratch goes beside the workspace's files. */
+static int export_scratch(struct execution *x, const struct workspace_caps *caps)
+{
+	const struct options *o = x->options;
+
+	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
+		const char *source = o->ro[x->composition.scratch[i]].source;
+		char destination[PATH_MAX];
+		uint64_t changes;
+		int host, status;
+
+		snprintf(destination, sizeof destination, "%.4000s/scratch-%zu", o->export_dir, i + 1);
+		host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (host < 0)
+			return error_set(x->err, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
+		status = scratch_export(x->scratch[i], host, destination, caps, &changes, x->err);
+		close(host);
+		if (status < 0)
+			return -1;
+		x->result->scratch_changes += changes;
+		x->result->has_scratch = true;
+	}
+	return 0;
+}
+
 static int export(struct execution *x)
 {
 	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100 };
@@ -159,7 +211,7 @@ static int export(struct execution *x)
 	x->result->exported = true;
 	x->result->exported_files = totals.files;
 	x->result->export_skipped = totals.skipped;
-	return 0;
+	return export_scratch(x, &caps);
 }
 
 /* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */
@@ -205,6 +257,10 @@ static void release(struct execution *x)
 
 	terminal_restore(&x->terminal);
 	launch_close(&x->launch);
+	view_server_close(&x->view);
+	event_log_close(x->log, x->failed ? NULL : x->result);
+	loop_close(&x->view_check, 1);
+	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
 	finish_streams(x);
 	loop_close(fds, sizeof fds / sizeof *fds);
@@ -219,7 +275,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
 		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT,
 		.terminal = { .fd = -1, .master = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
-		.composition.runner_socket = -1, .outer_status = -1,
+		.view = VIEW_SERVER_INIT, .view_check = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};
 	sigset_t before, own;
 	int status;

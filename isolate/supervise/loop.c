@@ -76,6 +76,8 @@ static void end(struct execution *x)
 
 static void kill_now(struct execution *x)
 {
+	/* First whatever a process inside might be waiting for in the kernel. */
+	view_server_kill(&x->view);
 	x->phase = KILLED;
 	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
 	cgroup_kill(&x->cgroup);
@@ -88,6 +90,33 @@ static void fail(struct execution *x, const struct error *why)
 		*x->err = *why;
 	x->failed = true;
 	end(x);
+}
+
+/* The view's server is gone or stands still: nothing inside can read its files any more. */
+static void check_view(struct execution *x)
+{
+	struct error why = ERROR_INIT;
+
+	if (x->phase >= ENDING || !view_server_is_lost(&x->view, &why))
+		return;
+	view_server_kill(&x->view);
+	fail(x, &why);
+}
+
+static void on_view(struct execution *x)
+{
+	if (view_server_read(&x->view))
+		return;
+	unwatch(x, x->view.launch.control);
+	check_view(x);
+}
+
+static void on_view_check(struct execution *x)
+{
+	uint64_t ticks;
+
+	if (read(x->view_check, &ticks, sizeof ticks) == sizeof ticks)
+		check_view(x);
 }
 
 static void on_timer(struct execution *x)
@@ -160,6 +189,15 @@ static void on_terminal(struct execution *x, int master)
 	loop_watch(x, x->terminal.fd, FROM_TERMINAL);
 }
 
+/* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */
+static void take_scratch(struct execution *x, int *fds, size_t count)
+{
+	for (size_t i = x->composition.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
+		x->scratch[x->scratch_count++] = fds[i];
+		fds[i] = -1;
+	}
+}
+
 static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
 {
 	struct error why = { (enum failure)r->failure, r->error, "" };
@@ -168,6 +206,8 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 	switch ((enum report_kind)r->kind) {
 	case REPORT_READY:
 		x->result->confinement.layers |= r->layers;
+		if (!inner)
+			take_scratch(x, fds, count);
 		if (of_program && count > 0 && x->workspace < 0) {
 			x->workspace = fds[0];
 			fds[0] = -1;
@@ -210,11 +250,11 @@ static bool read_reports(struct execution *x, int socket, bool inner)
 	for (;;) {
 		char bytes[sizeof(struct report) + 1];
 		struct report r;
-		int fds[4];
+		int fds[2 + PLAN_SCRATCH_MAX];
 		size_t count;
 		ssize_t got;
 
-		got = message_receive(socket, bytes, sizeof bytes, fds, 4, &count);
+		got = message_receive(socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
 		if (got < 0 && errno == EAGAIN)
 			return true;
 		if (got <= 0)
@@ -357,6 +397,12 @@ static void on_event(struct execution *x, enum source source)
 			unwatch(x, x->terminal.fd);
 			on_input_end(x);
 		}
+		break;
+	case FROM_VIEW:
+		on_view(x);
+		break;
+	case FROM_VIEW_CHECK:
+		on_view_check(x);
 		break;
 	case SOURCES:
 		break;

@@ -9,15 +9,17 @@
 #include "isolate/supervise/capture.h"
 #include "isolate/supervise/cgroup.h"
 #include "isolate/supervise/compose.h"
+#include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"
 #include "isolate/supervise/terminal.h"
+#include "isolate/supervise/view_server.h"
 #include "isolate/tiers/tier.h"
 
 #define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_VIEW, FROM_VIEW_CHECK, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -30,6 +32,11 @@ struct execution {
 	struct launch launch;
 	struct composition composition;
 	struct cgroup cgroup;
+	struct view_server view;
+	struct event_log *log;
+	int view_check;                  /* timer: was the view's server stopped? */
+	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
+	size_t scratch_count;
 	struct capture out, errors, server;
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;

@@ -52,12 +52,17 @@ static void add_host_file(struct plan_builder *b, const char *path)
 	plan_add_file(b, path, text, length > 0 ? (size_t)length : 0);
 }
 
+unsigned runtime_flags(const struct options *o)
+{
+	return PLAN_BIND_RUNTIME | (o->view == VIEW_FUSE ? PLAN_BIND_VIEW : 0);
+}
+
 void runtime_add(struct plan_builder *b, const struct options *o)
 {
 	bool online = o->network == NETWORK_ALLOW;
 
 	for (size_t i = 0; i < sizeof RUNTIME / sizeof *RUNTIME; i++)
-		plan_add_bind(b, RUNTIME[i].path, RUNTIME[i].path, RUNTIME[i].flags);
+		plan_add_bind(b, RUNTIME[i].path, RUNTIME[i].path, RUNTIME[i].flags | runtime_flags(o));
 	for (size_t i = 0; i < sizeof ETC / sizeof *ETC; i++) {
 		const char *content = online && ETC[i].content_online ? ETC[i].content_online : ETC[i].content;
 
@@ -86,11 +91,11 @@ static bool is_private(const char *path)
 	return false;
 }
 
-int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, struct runner_spawn *spawn, struct error *err)
+int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags, struct runner_spawn *spawn, struct error *err)
 {
 	size_t length = strlen(target) + 1;
 
-	plan_add_bind(b, source, target, 0);
+	plan_add_bind(b, source, target, flags);
 	if (!is_private(target))
 		return 0;
 	if (length > sizeof spawn->targets - spawn->targets_length)
@@ -102,8 +107,11 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 
 int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
 {
-	for (size_t i = 0; i < o->ro_count; i++)
-		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, spawn, err) < 0)
+	for (size_t i = 0; i < o->ro_count; i++) {
+		unsigned flags = (o->view != VIEW_BIND ? PLAN_BIND_VIEW : 0) | (o->ro[i].scratch ? PLAN_BIND_SCRATCH : 0);
+
+		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
 			return -1;
+	}
 	return 0;
 }

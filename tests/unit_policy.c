@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the view: patterns, and the table of which rule wins. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "fs/glob.h"
+#include "fs/policy.h"
+#include "tests/tap.h"
+
+static const struct { const char *pattern, *path; bool matches; } PATTERNS[] = {
+	{ "a", "a", true }, { "a", "b", false }, { "a", "a/b", false }, { "a/b", "a/b", true }, { "a/b", "a", false },
+	{ "*", "a", true }, { "*", "a/b", false }, { "a*", "abc", true }, { "a*c", "abbbc", true }, { "a*c", "abbbd", false }, { "*.pem", "x.pem", true },
+	{ "*.pem", ".pem", true }, { "?", "a", true }, { "?", "ab", false }, { "a?c", "abc", true },
+	{ "[abc]", "b", true }, { "[abc]", "d", false }, { "[a-c]x", "bx", true }, { "[!a-c]", "d", true }, { "[^a-c]", "b", false }, { "[]]", "]", true },
+	{ "[", "[", true }, { "[a", "[a", true }, { "a[", "a[", true }, { "\\*", "*", true }, { "\\*", "a", false }, { "\\", "\\", true }, { "[a-]", "-", true },
+	{ "**", "a", true }, { "**", "a/b/c", true }, { "**/a", "a", true }, { "**/a", "x/a", true }, { "**/a", "x/y/a", true }, { "**/a", "a/x", false },
+	{ "a/**", "a/b", true }, { "a/**", "a/b/c", true }, { "a/**", "a", true }, { "a/**/b", "a/b", true }, { "a/**/b", "a/x/y/b", true }, { "a/**/b", "a/x/c", false },
+	{ "**/a/**/b", "x/a/y/b", true }, { "**/a/**/b", "x/b/y/a", false }, { "**/x/**/y/**/z", "x/y/y/x/z", true }, { "a**b", "axxb", true }, { "a**b", "a/b", false },
+	{ "**/*.key", "deep/er/x.key", true }, { "**/.env.*", "p/.env.local", true }, { "**/.env.*", "p/.env", false }, { "\xff*", "\xff\xfe", true }, { "caf\xe9", "caf\xe9", true },
+	{ "*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false },
+};
+
+/* A policy as text: "+path" shows, "-pattern" hides, "=path" masks, "!" adds the secrets. */
+static const struct { const char *rules[8], *path; enum policy_decision decision; const char *rule; } CASES[] = {
+	{ { "+/p" }, "/p", POLICY_SHOW, "+/p" },
+	{ { "+/p" }, "/p/a/b", POLICY_SHOW, "+/p" },
+	{ { "+/p" }, "/q", POLICY_HIDE, "unnamed" },
+	{ { "+/p" }, "/", POLICY_WALK, "unnamed" },
+	{ { "+/p/q/r" }, "/p", POLICY_WALK, "unnamed" },
+	{ { "+/p/q/r" }, "/p/q", POLICY_WALK, "unnamed" },
+	{ { "+/p/q/r" }, "/p/x", POLICY_HIDE, "unnamed" },
+	{ { "+/p/q/r" }, "/p/q/rr", POLICY_HIDE, "unnamed" },
+	{ { "+/p/q/r" }, "/p/q/r/s", POLICY_SHOW, "+/p/q/r" },
+	{ { "+/p", "-/p/s" }, "/p/s", POLICY_HIDE, "-/p/s" },
+	{ { "+/p", "-/p/s" }, "/p/s/deep/er", POLICY_HIDE, "-/p/s" },
+	{ { "+/p", "-/p/s" }, "/p/ss", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-/p/s", "+/p/s/pub" }, "/p/s", POLICY_WALK, "-/p/s" },
+	{ { "+/p", "-/p/s", "+/p/s/pub" }, "/p/s/pub", POLICY_SHOW, "+/p/s/pub" },
+	{ { "+/p", "-/p/s", "+/p/s/pub" }, "/p/s/pub/x", POLICY_SHOW, "+/p/s/pub" },
+	{ { "+/p", "-/p/s", "+/p/s/pub" }, "/p/s/other", POLICY_HIDE, "-/p/s" },
+	{ { "+/p", "-/p" }, "/p", POLICY_HIDE, "-/p" },
+	{ { "-/p", "+/p" }, "/p", POLICY_HIDE, "-/p" },
+	{ { "+/p/s", "-s" }, "/p/s", POLICY_SHOW, "+/p/s" },
+	{ { "+/p", "-s" }, "/p/s", POLICY_HIDE, "-s" },
+	{ { "+/p", "-s" }, "/p/a/s/b", POLICY_HIDE, "-s" },
+	{ { "+/p", "-*.key" }, "/p/a/x.key", POLICY_HIDE, "-*.key" },
+	{ { "+/p", "-*.key" }, "/p/a/x.keys", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-/p/**/x" }, "/p/x", POLICY_HIDE, "-/p/**/x" },
+	{ { "+/p", "-/p/**/x" }, "/p/a/b/x/c", POLICY_HIDE, "-/p/**/x" },
+	{ { "+/p", "-/p/*/x" }, "/p/x", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-a/b" }, "/p/z/a/b", POLICY_HIDE, "-a/b" },
+	{ { "+/p", "-a/b" }, "/p/b", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-/q/p" }, "/p/q/p", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-build/" }, "/p/build/o", POLICY_HIDE, "-build/" },
+	{ { "+/p", "=/p/c" }, "/p/c", POLICY_MASK, "=/p/c" },
+	{ { "+/p", "=/p/c" }, "/p/c/d", POLICY_HIDE, "=/p/c" },
+	{ { "+/p", "=/p/c", "-/p/c" }, "/p/c", POLICY_HIDE, "-/p/c" },
+	{ { "+/p", "=/p/c", "-c" }, "/p/c", POLICY_MASK, "=/p/c" },
+	{ { "+/p", "=/p/.env", "!" }, "/p/.env", POLICY_MASK, "=/p/.env" },
+	{ { "+/h", "!" }, "/h/.ssh", POLICY_HIDE, "secret:ssh" },
+	{ { "+/h", "!" }, "/h/.ssh/config", POLICY_HIDE, "secret:ssh" },
+	{ { "+/h", "!" }, "/h/.ssh/id_rsa", POLICY_HIDE, "secret:private-key" },
+	{ { "+/h", "!" }, "/h/.config/gcloud/x", POLICY_HIDE, "secret:gcloud" },
+	{ { "+/h", "!" }, "/h/.config/other", POLICY_SHOW, "+/h" },
+	{ { "+/h", "!" }, "/h/.docker", POLICY_SHOW, "+/h" },
+	{ { "+/h", "!" }, "/h/.docker/config.json", POLICY_HIDE, "secret:docker" },
+	{ { "+/h", "!" }, "/h/p/.env.production", POLICY_HIDE, "secret:env" },
+	{ { "+/h", "!" }, "/h/p/.envrc", POLICY_SHOW, "+/h" },
+	{ { "+/h", "!" }, "/h/.bash_history", POLICY_HIDE, "secret:history" },
+	{ { "+/h", "!" }, "/h/x/cert.pem", POLICY_HIDE, "secret:pem" },
+	{ { "+/h", "!" }, "/h/.mozilla/firefox", POLICY_HIDE, "secret:browser" },
+	{ { "+/h", "+/h/.ssh", "!" }, "/h/.ssh/config", POLICY_SHOW, "+/h/.ssh" },
+	{ { "+/h", "+/h/.ssh", "!" }, "/h/.ssh/id_rsa", POLICY_HIDE, "secret:private-key" },
+	{ { "+/h", "+/h/.ssh/id_rsa", "!" }, "/h/.ssh/id_rsa", POLICY_SHOW, "+/h/.ssh/id_rsa" },
+	{ { "+/h", "+/h/.ssh/id_rsa", "!" }, "/h/.ssh", POLICY_WALK, "secret:ssh" },
+	{ { "+/h", "+/h/.ssh/id_rsa", "-/h/.ssh/id_rsa", "!" }, "/h/.ssh", POLICY_HIDE, "secret:ssh" },
+	{ { "+/h", "-.env", "!" }, "/h/.env", POLICY_HIDE, "-.env" },
+	{ { "+/", "!" }, "/home/u/.aws/credentials", POLICY_HIDE, "secret:aws" },
+	{ { "+/" }, "/anything", POLICY_SHOW, "+/" },
+	{ { "+/p", "-**" }, "/p/x", POLICY_HIDE, "-**" },
+	{ { "+/p", "-**" }, "/p", POLICY_SHOW, "+/p" },
+	{ { "+/p", "-/p/\xff*" }, "/p/\xff\x01", POLICY_HIDE, "-/p/\xff*" },
+	{ { "-/nothing" }, "/nothing", POLICY_HIDE, "-/nothing" },
+};
+
+static struct policy *build(const char *const *rules)
+{
+	struct policy *p = policy_new();
+
+	for (; p && *rules; rules++) {
+		const char *rule = *rules;
+
+		if (*rule == '+')
+			policy_show(p, rule, rule + 1);
+		else if (*rule == '-')
+			policy_hide(p, rule, rule + 1, false);
+		else if (*rule == '=')
+			policy_mask(p, rule, rule + 1, "stand-in", 8);
+		else
+			policy_hide_secrets(p);
+	}
+	return p;
+}
+
+static void test_cases(void)
+{
+	static const char *const WORDS[] = { "hidden", "shown", "masked", "a way" };
+
+	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+		struct policy *p = build(CASES[i].rules);
+		struct policy_verdict v = policy_decide(p, CASES[i].path, false);
+
+		ok(v.decision == CASES[i].decision && strcmp(policy_rule_id(p, v.rule), CASES[i].rule) == 0, "case %zu: %s is %s by %s (got %s by %s)", i, CASES[i].path,
+		   WORDS[CASES[i].decision], CASES[i].rule, WORDS[v.decision], policy_rule_id(p, v.rule));
+		policy_free(p);
+	}
+}
+
+static void test_masks(void)
+{
+	static const char *const RULES[] = { "+/p", "=/p/a", "=/p/d/b", "=/p/c", NULL };
+	struct policy *p = build(RULES);
+	const char *name;
+	size_t length;
+	int rule;
+
+	ok(policy_mask_in(p, "/p", 0, &name, &rule) && strcmp(name, "a") == 0, "the first stand-in of a directory");
+	ok(policy_mask_in(p, "/p", 1, &name, &rule) && strcmp(name, "c") == 0, "the second, without those further down");
+	ok(!policy_mask_in(p, "/p", 2, &name, &rule), "and no third");
+	ok(policy_mask_in(p, "/p/d", 0, &name, &rule) && strcmp(name, "b") == 0, "one further down");
+	is_str(policy_mask_content(p, rule, &length), "stand-in", "its content");
+	ok(policy_hides_anything(p), "a stand-in hides something");
+	policy_free(p);
+}
+
+static void test_runtime(void)
+{
+	static const char *const RULES[] = { "+/usr", "-*.key", "!", NULL };
+	struct policy *p = build(RULES);
+
+	ok(policy_decide(p, "/usr/x/cert.pem", true).decision == POLICY_SHOW, "the built-in list leaves the runtime alone");
+	ok(policy_decide(p, "/usr/x/cert.pem", false).decision == POLICY_HIDE, "and not what is named");
+	ok(policy_decide(p, "/usr/x/y.key", true).decision == POLICY_HIDE, "the user's own rules hold everywhere");
+	policy_free(p);
+}
+
+static void test_limits(void)
+{
+	struct policy *p = policy_new();
+	int rule = 0;
+
+	ok(policy_hide(p, "x", "", false) < 0, "an empty pattern is refused");
+	for (int i = 0; i < POLICY_RULES_MAX + 10 && rule >= 0; i++)
+		rule = policy_hide(p, "x", "y", false);
+	ok(rule < 0 && policy_rule_count(p) == POLICY_RULES_MAX, "the number of rules has an end");
+	policy_free(p);
+}
+
+int main(void)
+{
+	plan(0);
+	for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
+		ok(glob_path(PATTERNS[i].pattern, PATTERNS[i].path) == PATTERNS[i].matches, "%s %s %s", PATTERNS[i].pattern,
+		   PATTERNS[i].matches ? "matches" : "does not match", PATTERNS[i].path);
+	test_cases();
+	test_masks();
+	test_runtime();
+	test_limits();
+	return done();
+}
