@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,17 +83,15 @@ static int fuse_receive(struct fuse_client *c, uint64_t unique)
 	struct pollfd polled = { c->socket, POLLIN, 0 };
 
 	while (unique && poll(&polled, 1, 5000) > 0) {
-		char bytes[sizeof c->answer];
 		struct fuse_out_header head;
-		ssize_t got = recv(c->socket, bytes, sizeof bytes, 0);
+		struct iovec parts[2] = { { &head, sizeof head }, { c->answer, sizeof c->answer } };
+		ssize_t got = readv(c->socket, parts, 2);
 
 		if (got < (ssize_t)sizeof head)
 			return -1;
-		memcpy(&head, bytes, sizeof head);
 		if (head.unique != unique)
 			continue;
 		c->length = (size_t)got - sizeof head;
-		memcpy(c->answer, bytes + sizeof head, c->length);
 		return -head.error;
 	}
 	return -1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The view server over a socket pair: what it answers, what it never answers, and what it says has happened. Needs neither /dev/fuse nor privileges. */
+/*
+ * The view server over a socket pair: what it answers, what it never answers, and what it says has happened. Needs neither /dev/fuse nor privileges. (No unit_* name, since
+ * valgrind does not know openat2(2); the sanitizers look after it.)
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -340,7 +343,7 @@ static void test_slow_reader(void)
 	struct fuse_entry_out e;
 	bool answered = true;
 
-	for (int i = 0; i < 40000 && answered; i++) {
+	for (int i = 0; i < 12000 && answered; i++) {
 		char name[160];
 
 		snprintf(name, sizeof name, "%0100d.key", i);
@@ -349,7 +352,7 @@ static void test_slow_reader(void)
 		else
 			answered = fuse_lookup(&client, top, name, &e) == ENOENT;
 	}
-	ok(answered, "forty thousand refusals that nobody reads: the server never waits");
+	ok(answered, "twelve thousand refusals that nobody reads: the server never waits");
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
