@@ -73,6 +73,24 @@ def _():
     tap.eventually(gone, "all processes ended within a second", 1.0)
 
 
+@tap.test("killed at any moment, the tier subprocess leaves no process and no directory", deadline=60)
+def _():
+    place = leaks.scratch()
+    os.chmod(place, 0o1777)
+    env = sandbox.environment(TMPDIR=place)
+    for step in range(80):
+        process = subprocess.Popen([sandbox.CORDON, "run", "--tier", "subprocess", "--", "sh", "-c", "mkdir -p a/b; touch a/b/c; exec sleep 1000"], env=env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + step * 0.0002
+        while time.monotonic() < end:
+            pass
+        process.kill()
+        process.wait(timeout=2)
+
+    tap.eventually(lambda: leaks.reap() or not leaks.descendants(), "all processes ended within a second", 1.0)
+    tap.eventually(lambda: not os.listdir(place), "directories left in TMPDIR", 1.0)
+
+
 @tap.test("the thread that started cordon ends, the run goes on")
 def _():
     found = {}

@@ -223,6 +223,20 @@ print(r, ctypes.get_errno(), 'end')
             t.close()
 
 
+@tap.test("nothing of the sandbox is in the caller's session, where each key would signal it a second time")
+@terminal
+def _(made):
+    for options in ([], ["--tty"], ["--tier", "subprocess"]):
+        t = launch(made, "run", *options, "--", "sh", "-c", "echo up; exec sleep 100")
+        t.expect(b"up")
+        session = os.getsid(t.process.pid)
+        inside = [pid for pid in leaks.descendants() if pid != t.process.pid]
+        tap.ok(len(inside) >= 2, "the sandbox is there")
+        tap.equal([leaks.describe(pid) for pid in inside if os.getsid(pid) == session], [], "processes in the caller's session, with %r" % options)
+        t.type(b"\x03")
+        tap.equal(t.wait(), 130, "the key ends it, once, with %r" % options)
+
+
 @tap.test("started in the background of a terminal, cordon is not stopped")
 @terminal
 def _(made):

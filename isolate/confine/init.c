@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
+#include "isolate/confine/guard.h"
 #include "isolate/confine/message.h"
 #include "isolate/confine/mounts.h"
 #include "isolate/confine/plan.h"
@@ -101,21 +102,35 @@ static int set_up_namespaces(struct setup *s)
 	return 0;
 }
 
-/* Tier subprocess: no namespaces, the host's files; the working directory is the workspace. */
+/*
+ * The workspace of a tier without mounts: a new directory of the host's. It is made here and not by the supervisor, so that there is never one without a process that removes it.
+ */
+static int make_workspace(struct setup *s, const char *directory)
+{
+	if (mkdir(directory, 0700) != 0)
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "making the working directory %s", directory);
+	s->workspace = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->workspace < 0)
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening the working directory %s", directory);
+	if (s->plan->inside_uid != getuid() && fchown(s->workspace, s->plan->inside_uid, s->plan->inside_gid) != 0)
+		return error_set(&s->error, FAILURE_INTERNAL, errno, "giving the working directory %s to the program's user", directory);
+	return 0;
+}
+
+/* Tier subprocess: no namespaces, the host's files. */
 static int set_up_process(struct setup *s)
 {
 	const char *directory = plan_string(s->plan, s->plan->directory);
 
+	if (make_workspace(s, directory) < 0 || guard_split(CONTROL_FD, directory, &s->error) < 0)
+		return -1;
 	if (s->plan->inside_uid != getuid()) {
 		if (privileges_become(s->plan->inside_uid, s->plan->inside_gid, &s->error) < 0)
 			return -1;
 		s->layers |= LAYER_OTHER_USER;
 	}
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "becoming the reaper of the program's processes");
-	s->workspace = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->workspace < 0)
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening the working directory %s", directory);
+	if (guard_watch(&s->error) < 0)
+		return -1;
 	if (s->plan->limits.flags & LIMIT_TERMINAL) {
 		s->terminal = program_terminal(s->plan->rows, s->plan->columns, &s->error);
 		return s->terminal < 0 ? -1 : 0;

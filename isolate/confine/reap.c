@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/confine/guard.h"
 #include "isolate/confine/watch.h"
 
 static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP };
@@ -86,10 +87,13 @@ static void forward(struct loop *l, int signal_fd)
 {
 	struct signalfd_siginfo info;
 
-	while (read(signal_fd, &info, sizeof info) == sizeof info)
+	while (read(signal_fd, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == GUARD_SIGNAL)
+			end_all(l); /* nobody would clean up behind us any more */
 		for (size_t i = 0; i < sizeof FORWARDED / sizeof *FORWARDED; i++)
 			if ((int)info.ssi_signo == FORWARDED[i] && !l->main_ended)
 				kill(l->main, FORWARDED[i]);
+	}
 }
 
 static void watch(struct loop *l)
@@ -98,8 +102,11 @@ static void watch(struct loop *l)
 	uint64_t most = l->limits->memory_bytes;
 	struct watch_totals now;
 
-	if (watch_look(whole_namespace(l), &now) != 0)
+	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
+	if (watch_look(whole_namespace(l), &now) != 0) {
+		end_all(l);
 		return;
+	}
 	usage->watch_samples++;
 	if (now.resident_bytes > usage->peak_memory_bytes)
 		usage->peak_memory_bytes = now.resident_bytes;
@@ -140,7 +147,7 @@ static void account(struct report_usage *usage, int usage_fd, uint64_t written_b
 	usage->written_bytes = written(usage_fd) - written_before;
 }
 
-static int open_signals(void)
+static int open_signals(bool guarded)
 {
 	sigset_t set;
 
@@ -148,6 +155,8 @@ static int open_signals(void)
 	sigaddset(&set, SIGCHLD);
 	for (size_t i = 0; i < sizeof FORWARDED / sizeof *FORWARDED; i++)
 		sigaddset(&set, FORWARDED[i]);
+	if (guarded)
+		sigaddset(&set, GUARD_SIGNAL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -166,7 +175,7 @@ static int open_timer(void)
 int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended)
 {
 	struct loop l = { .main = main, .limits = limits, .ended = ended };
-	struct pollfd polled[3] = { { open_signals(), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
+	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_ISOLATED)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
 	uint64_t written_before = written(usage_fd);
 	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
 

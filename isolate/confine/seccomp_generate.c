@@ -24,9 +24,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
+#include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <unistd.h>
 
@@ -35,7 +37,7 @@
 #endif
 #define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 
-enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4, SERVING = 8 };
+enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4, SERVING = 8, OTHERS = 16, ACCOUNTED = 32 };
 
 static const struct {
 	unsigned groups;
@@ -119,6 +121,22 @@ static void act_absent(scmp_filter_ctx ctx, int number)
 		die("absent", rc);
 }
 
+/* libseccomp's own macros leave a member out, which clang -Wextra minds. */
+static struct scmp_arg_cmp compare(unsigned argument, enum scmp_compare how, uint64_t a, uint64_t b)
+{
+	return (struct scmp_arg_cmp){ .arg = argument, .op = how, .datum_a = a, .datum_b = b };
+}
+
+static struct scmp_arg_cmp equal(unsigned argument, uint64_t value)
+{
+	return compare(argument, SCMP_CMP_EQ, value, 0);
+}
+
+static struct scmp_arg_cmp masked(unsigned argument, uint64_t mask, uint64_t value)
+{
+	return compare(argument, SCMP_CMP_MASKED_EQ, mask, value);
+}
+
 static void allow_if(scmp_filter_ctx ctx, int number, unsigned count, const struct scmp_arg_cmp *conditions)
 {
 	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, number, count, conditions);
@@ -137,12 +155,12 @@ static void allow_ioctl(scmp_filter_ctx ctx)
 
 	_Static_assert((TIOCSTI & ~0xf) == (TIOCLINUX & ~0xf), "the two requests share all but the last digit");
 	for (unsigned bit = 4; bit < 32; bit++) {
-		struct scmp_arg_cmp differs = SCMP_A1(SCMP_CMP_MASKED_EQ, UINT64_C(1) << bit, ~(uint64_t)prefix & (UINT64_C(1) << bit));
+		struct scmp_arg_cmp differs = masked(1, UINT64_C(1) << bit, ~(uint64_t)prefix & (UINT64_C(1) << bit));
 
 		allow_if(ctx, SCMP_SYS(ioctl), 1, &differs);
 	}
 	for (uint32_t digit = 0; digit < 16; digit++) {
-		struct scmp_arg_cmp same = SCMP_A1(SCMP_CMP_MASKED_EQ, UINT64_C(0xffffffff), prefix | digit);
+		struct scmp_arg_cmp same = masked(1, UINT64_C(0xffffffff), prefix | digit);
 
 		if ((prefix | digit) != TIOCSTI && (prefix | digit) != TIOCLINUX)
 			allow_if(ctx, SCMP_SYS(ioctl), 1, &same);
@@ -152,8 +170,8 @@ static void allow_ioctl(scmp_filter_ctx ctx)
 static void allow_sockets(scmp_filter_ctx ctx, const struct profile *p)
 {
 	static const int INTERNET[] = { AF_INET, AF_INET6 };
-	const struct scmp_arg_cmp pair = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
-	const struct scmp_arg_cmp route[] = { SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE) };
+	const struct scmp_arg_cmp pair = equal(0, AF_UNIX);
+	const struct scmp_arg_cmp route[] = { equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE) };
 
 	allow_if(ctx, SCMP_SYS(socketpair), 1, &pair);
 	if (!(p->groups & SOCKETS))
@@ -161,7 +179,7 @@ static void allow_sockets(scmp_filter_ctx ctx, const struct profile *p)
 	allow_if(ctx, SCMP_SYS(socket), 1, &pair);
 	allow_if(ctx, SCMP_SYS(socket), 2, route);
 	for (size_t i = 0; p->internet && i < sizeof INTERNET / sizeof *INTERNET; i++) {
-		struct scmp_arg_cmp family = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)INTERNET[i]);
+		struct scmp_arg_cmp family = equal(0, (uint64_t)INTERNET[i]);
 
 		allow_if(ctx, SCMP_SYS(socket), 1, &family);
 	}
@@ -177,7 +195,7 @@ static void allow_clone(scmp_filter_ctx ctx, const struct profile *p)
 		value = CLONE_THREAD;
 	}
 	/* s390 passes the stack first; the table is for architectures with the flags there. */
-	const struct scmp_arg_cmp flags = SCMP_A0(SCMP_CMP_MASKED_EQ, mask, value);
+	const struct scmp_arg_cmp flags = masked(0, mask, value);
 
 	allow_if(ctx, SCMP_SYS(clone), 1, &flags);
 }
@@ -187,10 +205,41 @@ static void allow_personality(scmp_filter_ctx ctx)
 	static const uint64_t HARMLESS[] = { PER_LINUX, PER_LINUX32, ADDR_NO_RANDOMIZE, UNAME26, 0xffffffff };
 
 	for (size_t i = 0; i < sizeof HARMLESS / sizeof *HARMLESS; i++) {
-		struct scmp_arg_cmp same = SCMP_A0(SCMP_CMP_EQ, HARMLESS[i]);
+		struct scmp_arg_cmp same = equal(0, HARMLESS[i]);
 
 		allow_if(ctx, SCMP_SYS(personality), 1, &same);
 	}
+}
+
+/* The kernel reads a process id's low 32 bits. One of these holds of every id but 1. */
+static struct scmp_arg_cmp not_the_first(unsigned argument, unsigned bit)
+{
+	return masked(argument, UINT64_C(1) << bit, bit == 0 ? 0 : UINT64_C(1) << bit);
+}
+
+/*
+ * Calls that set limits or priorities of a process named by its id. A program's user is PID 1's user, too, and PID 1 is what watches the limits: without descriptors, on no
+ * CPU or at the lowest priority it would not. In a process namespace of its own a program may name any process but that one, elsewhere only itself (0).
+ */
+static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
+{
+	static const struct { int number; unsigned pid_argument; uint64_t which; } CALLS_BY_PID[] = {
+		{ SCMP_SYS(prlimit64), 0, 0 }, { SCMP_SYS(sched_setaffinity), 0, 0 }, { SCMP_SYS(sched_setscheduler), 0, 0 },
+		{ SCMP_SYS(sched_setparam), 0, 0 }, { SCMP_SYS(sched_setattr), 0, 0 },
+		/* Of groups and users of processes nobody sets anything: PID 1 may be among them. */
+		{ SCMP_SYS(setpriority), 1, PRIO_PROCESS }, { SCMP_SYS(ioprio_set), 1, IOPRIO_WHO_PROCESS },
+	};
+
+	for (size_t i = 0; i < sizeof CALLS_BY_PID / sizeof *CALLS_BY_PID; i++)
+		for (unsigned bit = 0; bit < (p->groups & OTHERS ? 32 : 1); bit++) {
+			unsigned argument = CALLS_BY_PID[i].pid_argument;
+			const struct scmp_arg_cmp conditions[] = {
+				p->groups & OTHERS ? not_the_first(argument, bit) : equal(argument, 0),
+				equal(0, CALLS_BY_PID[i].which),
+			};
+
+			allow_if(ctx, CALLS_BY_PID[i].number, argument == 0 ? 1 : 2, conditions);
+		}
 }
 
 static void mark(int number)
@@ -202,7 +251,7 @@ static void mark(int number)
 /* openat(2) for reading and nothing else. openat2(2) has its flags in memory, where a filter cannot see them; who serves has no right to write anyway. */
 static void allow_opening(scmp_filter_ctx ctx)
 {
-	const struct scmp_arg_cmp reading = SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
+	const struct scmp_arg_cmp reading = masked(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
 
 	allow_if(ctx, SCMP_SYS(openat), 1, &reading);
 }
@@ -215,6 +264,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 		allow_sockets(ctx, p);
 		allow_clone(ctx, p);
 		allow_personality(ctx);
+		allow_control(ctx, p);
 	} else {
 		allow_opening(ctx);
 		mark(SCMP_SYS(openat));

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -53,11 +54,13 @@ struct nest {
 	struct error error;
 };
 
-/* What the program's process says of its own confinement, in the shared page before the reply. */
-struct shared {
+/* What the program's process says of its own confinement, through a pipe that is closed before any hostile code runs. */
+struct confession {
 	uint32_t layers;
 	struct error error;
 };
+
+#define CONFESSION_FD 3
 
 unsigned long nest_clone_flags(const struct confine_limits *limits)
 {
@@ -178,24 +181,39 @@ static struct span part(const struct plan *request, const char *name)
 }
 
 /* In the program's process: the last of the confinement. */
-static int confine_program(struct nest *n, struct shared *shared)
+static int confine_program(struct nest *n, struct confession *c)
 {
 	const struct confine_limits *limits = &n->spawn->limits;
 
 	reap_unblock_signals();
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || setsid() < 0 || close_range(3, ~0u, 0) != 0)
-		return error_set(&shared->error, FAILURE_INTERNAL, errno, "giving the program a session and descriptors of its own");
-	if (rlimits_apply(limits, limits->flags & LIMIT_ISOLATED ? 1 : 0, &shared->error) < 0)
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || setsid() < 0)
+		return error_set(&c->error, FAILURE_INTERNAL, errno, "giving the program a session of its own");
+	if (rlimits_apply(limits, limits->flags & LIMIT_ISOLATED ? 1 : 0, &c->error) < 0)
 		return -1;
 	if (!(limits->flags & LIMIT_ISOLATED))
-		landlock_scope(&shared->layers);
-	if (filter_install((enum seccomp_profile)limits->profile, &shared->error) < 0)
+		landlock_scope(&c->layers);
+	if (filter_install((enum seccomp_profile)limits->profile, &c->error) < 0)
 		return -1;
-	__atomic_store_n(&shared->layers, shared->layers | LAYER_SECCOMP, __ATOMIC_RELEASE);
+	c->layers |= LAYER_SECCOMP;
 	return 0;
 }
 
-static void live_as_program(struct nest *n, struct shared *shared)
+/* Returns whether the program may go on. After this it has descriptors 0, 1 and 2. */
+static bool confess(struct nest *n, int pipe)
+{
+	struct confession c = { 0, ERROR_INIT };
+	int status;
+
+	if (dup2(pipe, CONFESSION_FD) < 0 || close_range(CONFESSION_FD + 1, ~0u, 0) != 0)
+		return false;
+	status = confine_program(n, &c);
+	if (write(CONFESSION_FD, &c, sizeof c) != sizeof c)
+		return false;
+	close(CONFESSION_FD);
+	return status == 0;
+}
+
+static void live_as_program(struct nest *n, int pipe)
 {
 	struct body_request body = {
 		.source = part(n->request, REQUEST_SOURCE),
@@ -208,7 +226,7 @@ static void live_as_program(struct nest *n, struct shared *shared)
 		.skip_validation = n->request->body_flags & REQUEST_SKIP_VALIDATION,
 	};
 
-	if (confine_program(n, shared) < 0)
+	if (!confess(n, pipe))
 		_exit(125);
 	PyOS_AfterFork_Child();
 	body_reseed();
@@ -224,7 +242,24 @@ static void send_failure(struct nest *n)
 	message_send(n->socket, &r, sizeof r, NULL, 0);
 }
 
-static void watch_program(struct nest *n, pid_t program, const struct shared *shared)
+/* Until the program's process is confined it is our own code, so waiting for its word is waiting for a few system calls, or for its end. */
+static int hear_confession(struct nest *n, int pipe)
+{
+	struct confession c;
+	ssize_t got;
+
+	do
+		got = read(pipe, &c, sizeof c);
+	while (got < 0 && errno == EINTR);
+	close(pipe);
+	if (got != sizeof c)
+		return error_set(&n->error, FAILURE_INTERNAL, 0, "confining the program's process: it ended before it could say how that went");
+	n->layers |= c.layers;
+	n->error = c.error;
+	return c.error.code == FAILURE_NONE ? 0 : -1;
+}
+
+static void watch_program(struct nest *n, pid_t program)
 {
 	struct report r;
 
@@ -236,20 +271,35 @@ static void watch_program(struct nest *n, pid_t program, const struct shared *sh
 	r.layers = n->layers;
 	message_send(n->socket, &r, sizeof r, NULL, 0);
 	reap_until_end(program, n->socket, n->usage_fd, &n->watched, &r);
-	if (shared->error.code != FAILURE_NONE) {
-		n->error = shared->error;
-		n->error.context[sizeof n->error.context - 1] = '\0';
-		send_failure(n);
-		return;
-	}
-	r.layers = n->layers | (shared->layers & (LAYER_SECCOMP | LAYER_LANDLOCK_SCOPE));
+	r.layers = n->layers;
 	message_send(n->socket, &r, sizeof r, &n->reply_fd, 1);
+}
+
+/* Forks the program and hears how its confinement went. Returns its process id, or -1 with an error (it is not running then). */
+static pid_t start_program(struct nest *n)
+{
+	int ends[2];
+	pid_t program;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "making a pipe to the program's process");
+	/* Preloaded modules are not the program's doing: a limit means the same with and without them. */
+	if (n->watched.memory_bytes > 0)
+		n->watched.memory_bytes += watch_own_resident();
+	program = fork();
+	if (program == 0)
+		live_as_program(n, ends[1]);
+	close(ends[1]);
+	if (program < 0) {
+		close(ends[0]);
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
+	}
+	return hear_confession(n, ends[0]) < 0 ? -1 : program;
 }
 
 void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS])
 {
 	static struct nest n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
-	struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct report ready;
 	pid_t program;
 	int arrived;
@@ -258,10 +308,6 @@ void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS]
 	n.spawn = spawn;
 	n.watched = spawn->limits;
 	n.socket = fds[0];
-	if (shared == MAP_FAILED) {
-		error_set(&n.error, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory of the execution");
-		goto fail;
-	}
 	if (prepare(&n, fds) < 0)
 		goto fail;
 	report_init(&ready, REPORT_READY);
@@ -273,17 +319,10 @@ void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS]
 		_exit(0);
 	if (arrived < 0)
 		goto fail;
-	/* Preloaded modules are not the program's doing: a limit means the same with and without them. */
-	if (n.watched.memory_bytes > 0)
-		n.watched.memory_bytes += watch_own_resident();
-	program = fork();
-	if (program == 0)
-		live_as_program(&n, shared);
-	if (program < 0) {
-		error_set(&n.error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
+	program = start_program(&n);
+	if (program < 0)
 		goto fail;
-	}
-	watch_program(&n, program, shared);
+	watch_program(&n, program);
 	_exit(0);
 fail:
 	send_failure(&n);

@@ -38,7 +38,9 @@ static enum seccomp_profile choose_profile(const struct composition_input *in)
 	/* --permit fork or execve lets a body start processes; then it is held as a command is. */
 	if (in->program->kind == PROGRAM_BODY && !permits(in->options, "fork") && !permits(in->options, "execve"))
 		return online ? PROFILE_BODY_ONLINE : PROFILE_BODY;
-	return in->isolated || online ? PROFILE_COMMAND : PROFILE_COMMAND_OFFLINE;
+	if (in->isolated)
+		return in->cgroup ? PROFILE_COMMAND_ACCOUNTED : PROFILE_COMMAND;
+	return online ? PROFILE_COMMAND_SHARED : PROFILE_COMMAND_OFFLINE;
 }
 
 /* The caller's own hard limit stands above what is asked for. */
@@ -94,6 +96,8 @@ void allowance_notes(const struct composition_input *in, struct confinement *c)
 	note(c, "an attack on the host's kernel, which every program shares");
 	if (in->isolated && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
 		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
+	if (!in->cgroup)
+		note(c, "using memory that is in no process: the kernel's buffers for pipes and sockets, shared pages given back with madvise. Only a cgroup counts those");
 	if (!in->isolated)
 		note(c, "reading every file that the user may read, and writing where that user may write: this tier does not hide files");
 	if (!in->isolated)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -242,27 +243,18 @@ static int compose_command(const struct composition_input *in, struct plan_build
 	return 0;
 }
 
-/* Tier subprocess: a directory of its own on the host, which goes with the run. */
-static int make_workspace(const struct composition_input *in, struct composition *out, struct error *err)
+/* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: nobody can have made it before. */
+static int name_workspace(struct composition *out, struct error *err)
 {
 	const char *base = getenv("TMPDIR");
-	char path[sizeof out->workspace];
-	int fd, status = 0;
+	uint64_t random;
 
 	if (!base || base[0] != '/' || strlen(base) > 3000)
 		base = "/tmp";
-	snprintf(path, sizeof path, "%.3000s/cordon-XXXXXX", base);
-	if (!mkdtemp(path))
-		return error_set(err, FAILURE_PATH_MISSING, errno, "making a working directory in %s", base);
-	strcpy(out->workspace, path);
-	if (in->outside_uid == geteuid())
-		return 0;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fchown(fd, in->outside_uid, in->outside_gid) != 0)
-		status = error_set(err, FAILURE_INTERNAL, errno, "giving %s to the program's user", path);
-	if (fd >= 0)
-		close(fd);
-	return status;
+	if (getrandom(&random, sizeof random, 0) != sizeof random)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "naming a working directory");
+	snprintf(out->workspace, sizeof out->workspace, "%.3000s/cordon-%016llx", base, (unsigned long long)random);
+	return 0;
 }
 
 int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err)
@@ -291,7 +283,7 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	b.head.inside_uid = in->isolated ? INSIDE_ID : in->outside_uid;
 	b.head.inside_gid = in->isolated ? INSIDE_ID : in->outside_gid;
 	if (!in->isolated) {
-		if (make_workspace(in, out, err) < 0)
+		if (name_workspace(out, err) < 0)
 			goto out;
 		home = temporary = out->workspace;
 	}

@@ -105,7 +105,8 @@ static int child_main(void *argument)
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(c->standard[standard], standard) < 0)
 			goto fail;
-	if (dup2(c->control, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0u, 0) != 0)
+	/* A session of its own: the caller's terminal signals the caller, who passes on what is meant for the program. */
+	if (setsid() < 0 || dup2(c->control, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0u, 0) != 0)
 		goto fail;
 	if (c->isolated && privileges_keep_over_exec() != 0)
 		goto fail;

@@ -97,11 +97,13 @@ def _descriptors():
 
 
 def _files():
-    """Names in the places where a program leaves temporary things, ours only."""
+    """Names in the places where a program leaves temporary things. TMPDIR is always below our own scratch directory, so what others make elsewhere does not count."""
     found = set()
-    for directory in {tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/run/user/%d" % os.getuid()}:
+    top = _scratch_top
+    places = [os.path.join(top, name) for name in os.listdir(top)] if top and os.path.isdir(top) else []
+    for directory in places + ["/dev/shm", "/run/user/%d" % os.getuid()]:
         try:
-            found.update(os.path.join(directory, name) for name in os.listdir(directory) if "cordon" in name and not name.startswith("cordon-test-"))
+            found.update(os.path.join(directory, name) for name in os.listdir(directory) if name.startswith("cordon") and not name.startswith("cordon-test-"))
         except OSError:
             pass
     return found
