@@ -80,6 +80,22 @@ out:
 	return out;
 }
 
+/* Whether a place inside belongs to cordon: the directories that each execution has for itself, and what lies in those that the kernel fills. */
+static bool is_taken(const char *target)
+{
+	static const struct { const char *path; bool below; } TAKEN[] = {
+		{ "/proc", true }, { "/dev", true }, { "/run/cordon", true }, { "/workspace", false }, { "/tmp", false }, { "/etc", false }, { "/run", false },
+	};
+
+	for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
+		size_t length = strlen(TAKEN[i].path);
+
+		if (strncmp(target, TAKEN[i].path, length) == 0 && (target[length] == '\0' || (TAKEN[i].below && target[length] == '/')))
+			return true;
+	}
+	return false;
+}
+
 int option_apply_bind(struct options *o, const struct option_row *row, const char *source, const char *target, struct error *err)
 {
 	struct bind bind = { NULL, NULL, false }, *grown;
@@ -104,6 +120,11 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 	if (strcmp(bind.target, "/") == 0) {
 		free(bind.target);
 		return option_refuse(err, row, "the place inside would be /, and cover the whole sandbox; name a directory below it");
+	}
+	if (is_taken(bind.target)) {
+		option_refuse(err, row, "the place inside, %.200s, is one that every sandbox has for itself; name another with SRC:DST", bind.target);
+		free(bind.target);
+		return -1;
 	}
 	bind.scratch = row->kind == OPTION_SCRATCH;
 	bind.source = strdup(source);

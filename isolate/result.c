@@ -268,6 +268,8 @@ void result_write(const struct result *r, struct buffer *out)
 		json_integer(&w, (int64_t)r->exported_files);
 		json_key(&w, "skipped");
 		json_integer(&w, (int64_t)r->export_skipped);
+		json_key(&w, "error");
+		json_string(&w, r->export_error.code != FAILURE_NONE ? r->export_error.context : NULL);
 		if (r->has_scratch) {
 			json_key(&w, "changes");
 			json_integer(&w, (int64_t)r->scratch_changes);
@@ -282,7 +284,7 @@ void result_write(const struct result *r, struct buffer *out)
 	json_close_object(&w);
 }
 
-int result_exit_status(const struct result *r, bool is_body)
+static int status_of_program(const struct result *r, bool is_body)
 {
 	if (is_body && r->refused)
 		return 2;
@@ -293,4 +295,12 @@ int result_exit_status(const struct result *r, bool is_body)
 	if (r->exec_errno)
 		return r->exec_errno == ENOENT || r->exec_errno == ENOTDIR ? 127 : 126;
 	return r->exit_code >= 0 ? r->exit_code : 128 + r->signal;
+}
+
+int result_exit_status(const struct result *r, bool is_body)
+{
+	int status = status_of_program(r, is_body);
+
+	/* What the program did comes first; but 0 would say that its files are there. */
+	return status == 0 && r->export_error.code != FAILURE_NONE ? 125 : status;
 }

@@ -72,7 +72,8 @@ struct result {
 	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
 	uint32_t peak_processes;
 	uint64_t exported_files, export_skipped;
-	bool exported;
+	bool exported;               /* an export was asked for and begun */
+	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;
 	uint64_t scratch_changes;    /* with --export: names that are new, changed or gone below --scratch */
 	bool has_scratch;

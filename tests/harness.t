@@ -36,7 +36,7 @@ def _():
     ("a process left running", "subprocess.Popen(['sleep', '20'])", r"left behind[^!]*process \d+ \(sleep\) sleep 20"),
     ("an orphan left running", "subprocess.run(['sh', '-c', '(setsid sleep 20 &) &'])", r"left behind[^!]*process \d+ \(sleep\)"),
     ("a descriptor left open", "os.dup(1)", r"left behind[^!]*descriptor \d+"),
-    ("a file left behind", "open(os.path.join(tempfile.gettempdir(), 'cordon-left-%d' % os.getpid()), 'w').close()", r"left behind[^!]*file .*cordon-left"),
+    ("a file left behind", "open(os.path.join(leaks.scratch(), 'cordon-left-%d' % os.getpid()), 'w').close()", r"left behind[^!]*file .*cordon-left"),
     ("a shared memory object left behind", "open('/dev/shm/cordon-left-%d' % os.getpid(), 'w').close()", r"left behind[^!]*file /dev/shm/cordon-left"),
 ])
 def _(_name, body, pattern):

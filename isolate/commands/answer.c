@@ -36,17 +36,22 @@ int answer_line(const struct buffer *text)
 	return EXIT_OK;
 }
 
+static void answer_failure_record(const struct error *err)
+{
+	struct buffer out = BUFFER_INIT;
+
+	failure_record_write(err, &out);
+	answer_line(&out);
+	buffer_free(&out);
+}
+
 int answer_failure(const char *command, const struct error *err, bool json)
 {
 	char sentence[1400];
-	struct buffer out = BUFFER_INIT;
 
 	fprintf(stderr, "cordon %s: %s [%s]\n", command, error_sentence(err, sentence, sizeof sentence), failure_name(err->code));
-	if (json) {
-		failure_record_write(err, &out);
-		answer_line(&out);
-		buffer_free(&out);
-	}
+	if (json)
+		answer_failure_record(err);
 	return EXIT_FAILED;
 }
 
@@ -55,13 +60,19 @@ int answer_usage(const char *command, const struct error *err, bool json)
 	if (err->code != FAILURE_BAD_OPTION)
 		return answer_failure(command, err, json);
 	fprintf(stderr, "cordon %s: %s\nTry `cordon %s --help`.\n", command, err->context, command);
+	if (json)
+		answer_failure_record(err);
 	return EXIT_USAGE;
 }
 
 void answer_outcome(const struct result *r)
 {
 	struct buffer line = BUFFER_INIT;
+	char sentence[1400];
 
+	if (r->export_error.code != FAILURE_NONE)
+		fprintf(stderr, "cordon: the export is not complete: %s [%s]\n", error_sentence(&r->export_error, sentence, sizeof sentence),
+			failure_name(r->export_error.code));
 	/* A program that ended by itself has said what it had to say. */
 	if (r->error.length == 0 || (r->exit_code >= 0 && !r->exec_errno))
 		return;

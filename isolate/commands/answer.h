@@ -11,7 +11,7 @@
 
 enum exit_status { EXIT_OK = 0, EXIT_CODE_FAILED = 1, EXIT_REFUSED = 2, EXIT_USAGE = 64, EXIT_FAILED = 125 };
 
-/* Says a usage error on standard error, with the way to the help. Returns EXIT_USAGE, or EXIT_FAILED when err is no usage error (as answer_failure). */
+/* Says a usage error on standard error, with the way to the help, and with json the object on standard output. Returns EXIT_USAGE, or EXIT_FAILED when err is no usage error (as answer_failure). */
 int answer_usage(const char *command, const struct error *err, bool json);
 
 /* Says a failure of cordon: a sentence on standard error, and with json the object on standard output. Returns EXIT_FAILED. */

@@ -38,6 +38,8 @@ static int answer(const struct call *c, const struct result *r)
 		violations_describe(r, &text);
 	written = answer_line(&text);
 	buffer_free(&text);
+	if (r->export_error.code != FAILURE_NONE)
+		answer_outcome(r);
 	return written == EXIT_OK ? status : written;
 }
 

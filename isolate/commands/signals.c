@@ -57,6 +57,7 @@ void signals_reset(void)
 		setrlimit(RLIMIT_FSIZE, &file_size);
 	}
 	signal(SIGCHLD, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* a failed write(2) says it all */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

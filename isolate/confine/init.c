@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "fs/workspace.h"
@@ -242,6 +243,24 @@ static int be_janitor(const char *name)
 	return 1;
 }
 
+/*
+ * A third role: descriptor 0 is a pipe from a supervisor, descriptor 1 the terminal that it changes. The pipe brings the settings from before; if it then ends without another
+ * byte, the supervisor was killed, and the terminal gets them back. Signals are blocked, SIGTTOU among them, so this may be done from the background.
+ */
+static int keep_terminal(void)
+{
+	struct termios before;
+	ssize_t got;
+	char byte;
+
+	if (read(STDIN_FILENO, &before, sizeof before) != sizeof before)
+		return 1;
+	do
+		got = read(STDIN_FILENO, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	return got == 0 && tcsetattr(STDOUT_FILENO, TCSADRAIN, &before) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct setup s = { .workspace = -1, .terminal = -1, .usage_fd = -1, .error = ERROR_INIT };
@@ -249,7 +268,7 @@ int main(int argc, char **argv)
 
 	reap_block_signals();
 	if (argc == 2)
-		return be_janitor(argv[1]);
+		return strcmp(argv[1], "terminal") == 0 ? keep_terminal() : be_janitor(argv[1]);
 	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
 		fprintf(stderr, "cordon-init: this program is started by cordon and has no other use\n");
 		return 64;

@@ -153,6 +153,10 @@ int plan_finish(struct plan_builder *b, struct error *err)
 	b->head.size = (uint32_t)(end + b->bytes.length);
 
 	fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 && errno == EPERM) {
+		error_set(err, FAILURE_USERNS_DENIED, errno, "making a memory file: a system call filter refuses it, as it does inside a sandbox of cordon's, which forbids another inside it");
+		goto out;
+	}
 	if (fd < 0) {
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory file of the plan");
 		goto out;
@@ -165,7 +169,8 @@ int plan_finish(struct plan_builder *b, struct error *err)
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		goto out;
 fail:
-	error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing the plan of the sandbox");
+	error_set(err, errno == EFBIG ? FAILURE_LIMIT_DENIED : FAILURE_RESOURCES_EXHAUSTED, errno, "writing the plan of the sandbox%s",
+		  errno == EFBIG ? ": the caller's RLIMIT_FSIZE (ulimit -f) is too low for it" : "");
 	close(fd);
 	fd = -1;
 out:

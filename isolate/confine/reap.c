@@ -75,6 +75,7 @@ static bool reap(struct loop *l)
 		if (pid == l->main) {
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
+			report_stamp(l->ended);
 			if (!(l->limits->flags & LIMIT_WAIT_ALL))
 				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {

@@ -7,16 +7,26 @@
 #include "isolate/confine/report.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "isolate/confine/limits.h"
 
-_Static_assert(sizeof(struct report) == 32 + 40 + 256, "a report has no padding");
+_Static_assert(sizeof(struct report) == 40 + 40 + 256, "a report has no padding");
 
 void report_init(struct report *r, enum report_kind kind)
 {
 	memset(r, 0, sizeof *r);
 	r->magic = REPORT_MAGIC;
 	r->kind = kind;
+	report_stamp(r);
+}
+
+void report_stamp(struct report *r)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	r->at_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 void report_failure(struct report *r, const struct error *err)

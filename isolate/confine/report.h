@@ -39,14 +39,18 @@ struct report {
 	uint32_t failure;       /* enum failure */
 	uint32_t out_of_memory; /* 1: the sum of memory passed its limit and the sandbox was ended for it */
 	uint32_t reserved;
+	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds */
 	struct report_usage usage;
 	char context[256];
 };
 
 #define REPORT_MAGIC 0x43525054u
 
-/* Sets up a report of one kind, all else zero. */
+/* Sets up a report of one kind, made now, all else zero. */
 void report_init(struct report *r, enum report_kind kind);
+
+/* Sets the moment that a report speaks of to now. */
+void report_stamp(struct report *r);
 
 /* Makes a REPORT_FAILED of an error. */
 void report_failure(struct report *r, const struct error *err);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,33 +123,54 @@ static int visit_all(bool whole_namespace, struct visit *v)
 	return whole_namespace ? visit_namespace(v) : visit_descendants(v);
 }
 
-/* The second number of a statm file, in bytes. Returns false when the process is gone. */
-static bool read_resident(const char *path, uint64_t *bytes)
+/* Field number n (from 3, the state) of a stat file: proc_pid_stat(5). What stands before, the name, may hold anything. */
+static uint64_t stat_field(const char *text, int n)
 {
-	char text[128], *second;
+	const char *at = strrchr(text, ')');
 
-	if (read_file(path, text, sizeof text) <= 0 || !(second = strchr(text, ' ')))
-		return false;
-	*bytes = strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-	return true;
+	for (int field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+#define STAT_PARENT 4
+#define STAT_FLAGS 9
+#define STAT_THREADS 20
+#define STAT_RESIDENT 24
+
+#define FORKED_NO_EXEC 0x40 /* PF_FORKNOEXEC */
+
+/*
+ * Between vfork(2) and execve(2) a child is on its parent's memory, all of it, and would count it a second time. Only the kernel knows two such from a parent and
+ * child that each changed their copy of everything: kcmp(2). Where it does not say, memory counts twice rather than not at all.
+ */
+static bool on_parents_memory(pid_t pid, const char *stat)
+{
+	pid_t parent = (pid_t)stat_field(stat, STAT_PARENT);
+
+	return (stat_field(stat, STAT_FLAGS) & FORKED_NO_EXEC) && parent > 1 && syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+/* Threads count as processes: so does the limit, RLIMIT_NPROC. */
 static void add_resident(struct visit *v, pid_t pid)
 {
-	char path[32];
-	uint64_t bytes;
+	char path[32], text[1024];
 
-	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-	if (!read_resident(path, &bytes))
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (read_file(path, text, sizeof text) <= 0)
 		return;
-	v->bytes += bytes;
-	v->count++;
+	if (!on_parents_memory(pid, text))
+		v->bytes += stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE);
+	v->count += (uint32_t)stat_field(text, STAT_THREADS);
 }
 
 static void add_proportional(struct visit *v, pid_t pid)
 {
 	char path[40], text[2048], *line;
 
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (read_file(path, text, sizeof text) <= 0 || on_parents_memory(pid, text))
+		return;
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
 	line = read_file(path, text, sizeof text) > 0 ? strstr(text, "\nPss:") : NULL;
 	if (line)
@@ -182,9 +204,9 @@ bool watch_confirms(bool whole_namespace, uint64_t limit)
 
 uint64_t watch_own_resident(void)
 {
-	uint64_t bytes;
+	char text[1024];
 
-	return read_resident("/proc/self/statm", &bytes) ? bytes : 0;
+	return read_file("/proc/self/stat", text, sizeof text) > 0 ? stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 unsigned watch_kill_all(bool whole_namespace)

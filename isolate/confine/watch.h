@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all processes of a sandbox use together, read from /proc by its PID 1: proc_pid_statm(5), proc_pid_smaps(5).
+ * What all processes of a sandbox use together, read from /proc by its PID 1: proc_pid_stat(5), proc_pid_smaps(5).
  *
  * This stands in for a cgroup where none is delegated. Resident pages are summed at each look; pages that processes share are counted once
  * for each, so before anything is ended for it the proportional sizes, which are exact but cost more to read, must agree.
@@ -15,7 +15,7 @@
 
 struct watch_totals {
 	uint64_t resident_bytes;
-	uint32_t processes;
+	uint32_t processes; /* threads each count */
 };
 
 /*

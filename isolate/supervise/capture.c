@@ -82,6 +82,7 @@ void capture_pass(struct capture *c)
 			return;
 		} else if (wrote == 0 || errno != EINTR) {
 			/* The reader is gone: so is the stream, and the program's next write meets a broken pipe. */
+			c->pass_errno = wrote < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
 			c->start = c->end = 0;
 			close_source(c);
 			return;

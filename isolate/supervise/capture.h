@@ -21,6 +21,7 @@ struct capture {
 	bool is_socket;
 	char *backlog;           /* CAPTURE_BLOCK bytes, owned; of them [start, end) wait for the reader */
 	size_t start, end;
+	int pass_errno;          /* why passing on failed, when it was not just that the reader is gone */
 	uint64_t limit;          /* most bytes to keep */
 	struct captured *kept;
 };

@@ -175,7 +175,7 @@ static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 }
 
 /* What was changed below each --scratch goes beside the workspace's files. */
-static int export_scratch(struct execution *x, const struct workspace_caps *caps)
+static void export_scratch(struct execution *x, const struct workspace_caps *caps)
 {
 	const struct options *o = x->options;
 
@@ -187,31 +187,33 @@ static int export_scratch(struct execution *x, const struct workspace_caps *caps
 
 		snprintf(destination, sizeof destination, "%.4000s/scratch-%zu", o->export_dir, i + 1);
 		host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (host < 0)
-			return error_set(x->err, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
-		status = scratch_export(x->scratch[i], host, destination, caps, &changes, x->err);
+		if (host < 0) {
+			error_set(&x->result->export_error, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
+			return;
+		}
+		status = scratch_export(x->scratch[i], host, destination, caps, &changes, &x->result->export_error);
 		close(host);
 		if (status < 0)
-			return -1;
+			return;
 		x->result->scratch_changes += changes;
 		x->result->has_scratch = true;
 	}
-	return 0;
 }
 
-static int export(struct execution *x)
+/* What the program left may be too much to take out; that is the program's doing, so the record says it and is a record all the same. */
+static void export(struct execution *x)
 {
 	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100 };
+	struct result *r = x->result;
 	struct workspace_totals totals;
 
-	if (!x->options->export_dir || x->workspace < 0 || x->failed)
-		return 0;
-	if (workspace_export(x->workspace, x->options->export_dir, &caps, &totals, x->err) < 0)
-		return -1;
-	x->result->exported = true;
-	x->result->exported_files = totals.files;
-	x->result->export_skipped = totals.skipped;
-	return export_scratch(x, &caps);
+	if (!x->options->export_dir || x->workspace < 0)
+		return;
+	r->exported = true;
+	if (workspace_export(x->workspace, x->options->export_dir, &caps, &totals, &r->export_error) == 0)
+		export_scratch(x, &caps);
+	r->exported_files = totals.files;
+	r->export_skipped = totals.skipped;
 }
 
 /* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */
@@ -223,6 +225,18 @@ static void finish_streams(struct execution *x)
 	capture_finish(&x->out, deadline);
 	capture_finish(&x->errors, deadline);
 	capture_finish(&x->server, 1);
+}
+
+/* PID 1 saw both ends from nearby; its word is taken when it can be true, which is when it is not more than what the supervisor saw pass. */
+static int64_t duration(const struct execution *x)
+{
+	int64_t seen = x->ended_us - x->launched_us;
+
+	if (!x->program_started)
+		return 0;
+	if (x->ended && !x->result->timed_out && x->last_us >= x->first_us && x->last_us - x->first_us <= (uint64_t)seen)
+		return (int64_t)(x->last_us - x->first_us);
+	return x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
 }
 
 /* The loop is over and nothing runs any more: what was left becomes the result. */
@@ -242,13 +256,19 @@ static int conclude(struct execution *x)
 	finish_streams(x);
 	if (x->failed)
 		return -1;
-	x->result->duration_us = x->program_started && x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
+	if (x->out.pass_errno || x->errors.pass_errno)
+		return error_set(x->err, FAILURE_OUTPUT_FAILED, x->out.pass_errno ? x->out.pass_errno : x->errors.pass_errno, "writing the program's %s",
+				 x->out.pass_errno ? "standard output" : "standard error");
+	x->result->duration_us = duration(x);
 	x->result->timeout_us = x->options->timeout_us;
 	cgroup_account(&x->cgroup, &sums);
 	verdict_sums(x->result, &sums);
 	if (facts.is_body && x->ended)
 		conversation_end(x->reply, x->result);
-	return verdict_reach(&facts, x->result, x->err) < 0 ? -1 : export(x);
+	if (verdict_reach(&facts, x->result, x->err) < 0)
+		return -1;
+	export(x);
+	return 0;
 }
 
 static void release(struct execution *x)
@@ -274,13 +294,14 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	struct execution x = {
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
 		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT,
-		.terminal = { .fd = -1, .master = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
+		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
 		.view = VIEW_SERVER_INIT, .view_check = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};
 	sigset_t before, own;
 	int status;
 
 	block_write_signals(&before, &own);
+	x.launched_us = loop_now_us();
 	status = start(&x, flags);
 	if (status == 0)
 		status = open_loop(&x);

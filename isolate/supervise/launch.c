@@ -22,7 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,6 +76,7 @@ static bool is_mapped(uint32_t id)
 int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 {
 	uint32_t own = FIRST_FREE_ID + (uint32_t)getpid();
+	int probe;
 
 	*uid = geteuid();
 	*gid = getegid();
@@ -81,6 +84,10 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 		return error_set(err, FAILURE_UID_UNMAPPED, EOVERFLOW, "the caller appears as user %u, which stands for an id that is not mapped", OVERFLOW_ID);
 	if (*uid != 0)
 		return 0;
+	/* A map that cannot be read says nothing about ids. */
+	if (access("/proc/self/uid_map", R_OK) != 0 || (probe = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)) < 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading /proc/self/uid_map");
+	close(probe);
 	/* Root: an id per process that owns no file and runs nothing else, so that limits by user count this sandbox alone. */
 	if (!is_mapped(own))
 		own = OVERFLOW_ID;
@@ -130,13 +137,16 @@ static int clone_failure(int error, struct error *err)
 	case EUSERS:
 		return error_set(err, FAILURE_USERNS_LIMIT, error,
 				 "making new namespaces: not the disk, but a number under /proc/sys/user/ or the nesting depth (32) is used up");
-	case EPERM: {
+	case EPERM:
+		if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+			return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces: a system call filter is in force here, as it is inside a sandbox of cordon's, which forbids another inside it");
 		/* The kernel's own rule, create_user_ns(): not from inside a chroot(2). */
 		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces (also refused to every process inside a chroot)");
-	}
 	case EAGAIN:
 	case ENOMEM:
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, error, "starting a process (RLIMIT_NPROC or memory)");
+	case EMFILE:
+	case ENFILE:
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, error, "starting a process (RLIMIT_NPROC, RLIMIT_NOFILE or memory)");
 	default:
 		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces: this kernel or container does not take one of them");
 	}

@@ -158,6 +158,7 @@ static void on_started(struct execution *x, const struct report *r)
 	if (x->phase != STARTING)
 		return;
 	x->phase = RUNNING;
+	x->first_us = r->at_us;
 	x->program_started = true;
 	x->started_us = loop_now_us();
 	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
@@ -171,6 +172,7 @@ static void on_ended(struct execution *x, const struct report *r)
 	if (x->ended)
 		return;
 	x->ended = true;
+	x->last_us = r->at_us;
 	if (x->ended_us == 0)
 		x->ended_us = loop_now_us();
 	x->result->confinement.layers |= r->layers;

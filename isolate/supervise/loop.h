@@ -42,7 +42,8 @@ struct execution {
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
 	uint64_t held_signals;           /* bit n: signal n came before the program ran */
-	int64_t started_us, ended_us;
+	int64_t launched_us, started_us, ended_us; /* when the supervisor learnt of it */
+	uint64_t first_us, last_us;      /* when PID 1 says that it was */
 	int outer_status;
 };
 

@@ -26,12 +26,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/text.h"
+
 #define ANSWER_MS 20000
+#define OLDEST_MINOR 9
+#define MARK "cordon:" /* begins each line of the answer: a shim may chat */
 
 static const char QUESTION[] =
 	"import sys\n"
-	"print(sys.executable)\n"
-	"for p in sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}): print(p)\n";
+	"print('cordon:%d.%d' % sys.version_info[:2])\n"
+	"print('cordon:' + sys.executable)\n"
+	"for p in sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}): print('cordon:' + p)\n";
 
 extern char **environ;
 
@@ -187,6 +192,7 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 {
 	char *const argv[] = { (char *)path, (char *)"-I", (char *)"-S", (char *)"-c", (char *)QUESTION, NULL };
 	posix_spawn_file_actions_t actions;
+	struct buffer said = BUFFER_INIT;
 	ssize_t length = -1;
 	int ends[2], code, status = -1;
 	pid_t pid;
@@ -196,7 +202,7 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 2); /* a shim that fails says why */
 	code = posix_spawn(&pid, path, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
@@ -209,58 +215,89 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	}
 	close(ends[0]);
 	/* Where the caller ignores SIGCHLD there is no status, and the answer has to speak for itself. */
-	if (code != 0 || length <= 0 || (status > 0 && status != -1))
-		return error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is", path);
+	if (code == 0 && length > 0 && strstr(text, MARK))
+		return length;
+	text_visible(&said, text, length > 0 ? strnlen(text, 300) : 0, TEXT_ONE_LINE);
+	length = error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is: %s", path, said.length ? said.data : "it said nothing");
+	buffer_free(&said);
 	return length;
+}
+
+static int too_old(const char *path, int major, int minor, struct error *err)
+{
+	if (major == 3 && minor >= OLDEST_MINOR)
+		return 0;
+	return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s is Python %d.%d, and 3.%d is the oldest that will do", path, major, minor, OLDEST_MINOR);
 }
 
 static int learn_by_asking(struct python *p, struct error *err)
 {
-	char text[8192], real[PATH_MAX], *line = text, asked[PATH_MAX];
-	bool first = true;
+	char text[8192], real[PATH_MAX], asked[PATH_MAX];
+	int line = 0, major = 0, minor = 0;
 
 	strcpy(asked, p->path);
 	if (ask(p->path, text, sizeof text, err) < 0)
 		return -1;
-	for (char *end; (end = strchr(line, '\n')); line = end + 1, first = false) {
-		*end = '\0';
-		if (line[0] != '/' || strlen(line) >= PATH_MAX)
+	for (char *at = strstr(text, MARK); at; at = strstr(at, MARK), line++) {
+		size_t length = strcspn(at += strlen(MARK), "\n");
+		char *value = at;
+
+		at += length + (at[length] != '\0');
+		value[length] = '\0';
+		if (line == 0 && (sscanf(value, "%d.%d", &major, &minor) != 2 || too_old(asked, major, minor, err) < 0))
+			return -1;
+		if (line == 0)
+			continue;
+		if (value[0] != '/' || length >= PATH_MAX)
 			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s gave no usable path for its Python", asked);
-		if (first)
-			strcpy(p->path, line);
-		else if (!(is_virtual_environment(line) ? add_tree(p, line) : add_installation(p, line)))
+		if (line == 1)
+			strcpy(p->path, value);
+		else if (!(is_virtual_environment(value) ? add_tree(p, value) : add_installation(p, value)))
 			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s needs too many directories", asked);
 	}
-	if (first || access(p->path, X_OK) != 0 || !realpath(p->path, real))
+	if (line < 2 || access(p->path, X_OK) != 0 || !realpath(p->path, real))
 		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "%s names an interpreter that is not there", asked);
 	if (!in_runtime(real) && parent(real))
 		add_tree(p, real);
 	return 0;
 }
 
-/* From the file system alone. Returns false when the layout is not a known one. */
-static bool learn_from_layout(struct python *p)
+/* The version in the name of the real file, python3.11: every installation has one. Anything else is asked. */
+static bool version_of_name(const char *real, int *minor)
 {
+	const char *name = strrchr(real, '/');
+	int end = 0;
+
+	return name && sscanf(name, "/python3.%d%n", minor, &end) == 1 && name[end] == '\0';
+}
+
+/* From the file system alone. Returns 1, 0 when the layout is not a known one, or -1 for one that is too old. */
+static int learn_from_layout(struct python *p, struct error *err)
+{
+	int minor;
+
 	char real[PATH_MAX], prefix[PATH_MAX], above[PATH_MAX];
 
-	if (!realpath(p->path, real))
-		return false;
+	if (!realpath(p->path, real) || !version_of_name(real, &minor))
+		return 0;
+	if (too_old(p->path, 3, minor, err) < 0)
+		return -1;
 	strcpy(prefix, real);
 	if (!in_runtime(real) && (!parent(prefix) || !parent(prefix) || !has_library(prefix) || !add_installation(p, prefix)))
-		return false;
+		return 0;
 	strcpy(above, p->path);
 	if (!parent(above) || !parent(above))
-		return false;
+		return 0;
 	if (is_virtual_environment(above))
 		return add_tree(p, above);
 	strcpy(p->path, real); /* no environment: the links that led here mean nothing */
-	return true;
+	return 1;
 }
 
 int python_find(const char *name, struct python *out, struct error *err)
 {
 	char directory[PATH_MAX];
-	int script;
+	int script, known;
 
 	memset(out, 0, sizeof *out);
 	if (!*name || strlen(name) >= PATH_MAX / 2)
@@ -278,5 +315,8 @@ int python_find(const char *name, struct python *out, struct error *err)
 	script = is_script(out->path, err);
 	if (script < 0)
 		return -1;
-	return !script && learn_from_layout(out) ? 0 : learn_by_asking(out, err);
+	known = script ? 0 : learn_from_layout(out, err);
+	if (known < 0)
+		return -1;
+	return known ? 0 : learn_by_asking(out, err);
 }

@@ -4,12 +4,15 @@
 #define CORDON_ISOLATE_SUPERVISE_TERMINAL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <termios.h>
 
 struct terminal {
 	int fd;                 /* the caller's terminal, or -1 */
 	int master;             /* the program's terminal, or -1 */
-	bool raw, input_ended;
+	bool raw;
+	int keeper;             /* pipe to the process that restores the settings when we cannot, or -1 */
+	pid_t keeper_pid;
 	struct termios before;
 };
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "isolate/confine/limits.h"
 #include "isolate/text.h"
 
 /* Exit statuses of the runner's start-up code (compose.c). */
@@ -98,12 +99,19 @@ static void say_signal(struct result *r)
 	say(r, "Signal", sentence);
 }
 
+/* Run by root, a program is somebody who cannot look into root's home. */
+static const char *why_not_reached(const struct result *r)
+{
+	return r->exec_errno == EACCES && (r->confinement.layers & LAYER_OTHER_USER) ? ": the program is not root but a user of its own, who cannot reach that path" : "";
+}
+
 static void say_not_executed(const struct verdict_facts *f, struct result *r)
 {
 	struct buffer sentence = BUFFER_INIT;
 
 	text_visible(&sentence, f->command, strnlen(f->command, 300), TEXT_ONE_LINE);
 	buffer_printf(&sentence, " could not be executed inside the sandbox: %s (%s)", strerrordesc_np(r->exec_errno), error_errno_name(r->exec_errno));
+	buffer_add_text(&sentence, why_not_reached(r));
 	if (r->exec_errno == ENOENT)
 		buffer_add_text(&sentence, "; only the system's programs are there, see --ro and --copy-in");
 	say(r, "ExecError", sentence.failed ? "the command could not be executed inside the sandbox" : sentence.data);
@@ -133,7 +141,7 @@ int verdict_reach(const struct verdict_facts *f, struct result *r, struct error 
 	char sentence[160];
 
 	if (r->exec_errno && f->is_body)
-		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno, "executing %s inside the sandbox", f->command);
+		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno, "executing %s inside the sandbox%s", f->command, why_not_reached(r));
 	if (r->exec_errno) {
 		say_not_executed(f, r);
 		return 0;
