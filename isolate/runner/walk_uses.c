@@ -21,9 +21,8 @@ static bool is_receiver(const struct walker *w, PyObject *value)
 		return false;
 	}
 	symbol = scopes_resolve(&w->scopes, w->scope, name);
-	receiver = symbol && !symbol->origins &&
-		   ((symbol->flags & SYMBOL_RECEIVER) ||
-			   ((symbol->flags & SYMBOL_PARAMETER) && (walk_is(name, "self") || walk_is(name, "cls"))));
+	/* A method's first parameter, whatever it is called; not a plain function's that is called self. */
+	receiver = symbol && !symbol->origins && (symbol->flags & SYMBOL_RECEIVER);
 	Py_DECREF(name);
 	return receiver;
 }

@@ -24,11 +24,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "isolate/text.h"
 
-#define ANSWER_MS 20000
+#define ANSWER_MS 10000
 #define OLDEST_MINOR 9
 #define MARK "cordon:" /* begins each line of the answer: a shim may chat */
 
@@ -166,15 +167,26 @@ static int is_script(const char *path, struct error *err)
 	return result;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Returns the length, or -1 when it took too long or was too much. */
 static ssize_t read_answer(int fd, char *text, size_t size)
 {
+	int64_t deadline = now_ms() + ANSWER_MS;
 	size_t length = 0;
 
 	while (length < size - 1) {
 		struct pollfd ready = { fd, POLLIN, 0 };
+		int64_t left = deadline - now_ms();
 		ssize_t got;
 
-		if (poll(&ready, 1, ANSWER_MS) <= 0)
+		if (left <= 0 || poll(&ready, 1, (int)left) <= 0)
 			return -1;
 		got = read(fd, text + length, size - 1 - length);
 		if (got < 0 && errno == EINTR)
@@ -184,7 +196,7 @@ static ssize_t read_answer(int fd, char *text, size_t size)
 		length += (size_t)got;
 	}
 	text[length] = '\0';
-	return (ssize_t)length;
+	return length == size - 1 ? -1 : (ssize_t)length;
 }
 
 /* Runs it with a question about itself. Returns the length of its answer, or -1. */
@@ -192,6 +204,7 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 {
 	char *const argv[] = { (char *)path, (char *)"-I", (char *)"-S", (char *)"-c", (char *)QUESTION, NULL };
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	struct buffer said = BUFFER_INIT;
 	ssize_t length = -1;
 	int ends[2], code, status = -1;
@@ -203,13 +216,16 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], 2); /* a shim that fails says why */
-	code = posix_spawn(&pid, path, &actions, NULL, argv, environ);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	code = posix_spawn(&pid, path, &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	if (code == 0) {
 		length = read_answer(ends[0], text, size);
 		if (length < 0)
-			kill(pid, SIGKILL);
+			kill(-pid, SIGKILL); /* a shim's children, too */
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -218,7 +234,8 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	if (code == 0 && length > 0 && strstr(text, MARK))
 		return length;
 	text_visible(&said, text, length > 0 ? strnlen(text, 300) : 0, TEXT_ONE_LINE);
-	length = error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is: %s", path, said.length ? said.data : "it said nothing");
+	length = error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is: %s", path,
+			   said.length ? said.data : length < 0 ? "it took too long, or said too much" : "it said nothing");
 	buffer_free(&said);
 	return length;
 }
