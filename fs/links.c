@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hard links to what is hidden.
+ * Hard links to what is hidden, and mounts of it.
  *
- * A file with one name is judged by that name. A file with several may have a hidden one, and nothing in the file says which: so when the first such file is reached, the
- * named trees, and the hidden places that are known outside them, are gone through once, and every file with several names that a rule hides is noted by its identity.
+ * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which: so when
+ * the first such file is reached, the named trees, and the hidden places that are known outside them, are gone through once, and what a rule hides is noted by its identity.
  * A file whose last change (a new link is one) is younger than that makes it be done again. Programs that use no hard links never pay for it.
  */
 #ifdef HAVE_CONFIG_H
@@ -50,12 +50,12 @@ static int push(struct scan *s, int fd, size_t length, struct policy_verdict ver
 	return 0;
 }
 
-/* Notes a hidden file with several names. A masked one counts as hidden: what it holds is not to be seen. */
+/* Notes a hidden file or directory. A masked one counts as hidden: what it holds is not to be seen. */
 static void note(struct scan *s, int directory, const char *name, const struct policy_verdict *verdict)
 {
 	struct stat st;
 
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		object_set_add(&s->v->hidden, st.st_dev, st.st_ino, verdict->rule);
 }
 
@@ -73,15 +73,15 @@ static void visit(struct scan *s, const struct dirent *entry)
 		s->path[length++] = '/';
 	memcpy(s->path + length, entry->d_name, name_length + 1);
 	verdict = policy_child(s->v->policy, &top->verdict, s->path, entry->d_name, s->runtime);
+	if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK)
+		note(s, dirfd(top->dir), entry->d_name, &verdict);
 	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
 		fd = openat(dirfd(top->dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0 && (object_is_of_kernel(fd) || push(s, fd, length + name_length, verdict) < 0))
-			return;
-		if (fd >= 0 || entry->d_type == DT_DIR)
-			return;
+		if (fd >= 0 && object_is_of_kernel(fd))
+			close(fd);
+		else if (fd >= 0)
+			push(s, fd, length + name_length, verdict);
 	}
-	if (verdict.decision != POLICY_SHOW)
-		note(s, dirfd(top->dir), entry->d_name, &verdict);
 }
 
 static void walk(struct scan *s, int root, const char *path, struct policy_verdict verdict)
@@ -132,22 +132,22 @@ static void scan(struct view *v)
 
 		if (fstat(v->anchors[i], &st) != 0)
 			continue;
+		object_set_add(&v->hidden, st.st_dev, st.st_ino, v->anchor_rules[i]);
 		if (S_ISDIR(st.st_mode))
 			walk(s, v->anchors[i], "", hidden);
-		else
-			object_set_add(&v->hidden, st.st_dev, st.st_ino, v->anchor_rules[i]);
 	}
 	free(s);
 }
 
-int view_hidden_link(struct view *v, const struct stat *st)
+int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 {
 	int64_t changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 	int rule;
 
 	if (!policy_hides_anything(v->policy))
 		return VIEW_NO_RULE;
-	if (v->scanned_ns == 0 || changed_ns >= v->scanned_ns)
+	/* Nothing can be mounted here once the server runs, so for a mount the first time is enough. */
+	if (v->scanned_ns == 0 || (!is_mount && changed_ns >= v->scanned_ns))
 		scan(v);
 	rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
 	return rule == -2 ? VIEW_NO_RULE : rule;

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -124,18 +125,36 @@ int object_open(int root, const char *path, int flags)
 	return fd;
 }
 
-int object_stat(int root, const char *path, struct stat *st)
+int object_stat_at(int directory, const char *name, struct stat *st, bool *is_mount)
+{
+	struct statx x;
+
+	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &x) != 0)
+		return -1;
+	*is_mount = x.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	*st = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor), .st_ino = x.stx_ino, .st_mode = x.stx_mode, .st_nlink = x.stx_nlink,
+		.st_uid = x.stx_uid, .st_gid = x.stx_gid, .st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor), .st_size = (off_t)x.stx_size,
+		.st_blksize = x.stx_blksize, .st_blocks = (blkcnt_t)x.stx_blocks,
+		.st_atim = { x.stx_atime.tv_sec, x.stx_atime.tv_nsec }, .st_mtim = { x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec },
+		.st_ctim = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec },
+	};
+	return 0;
+}
+
+int object_stat(int root, const char *path, struct stat *st, bool *is_mount)
 {
 	const char *name;
 	bool owned;
 	int above, status, saved;
 
+	*is_mount = false;
 	if (!*path)
 		return fstat(root, st);
 	above = open_above(root, path, &name, &owned);
 	if (above < 0)
 		return -1;
-	status = fstatat(above, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	status = object_stat_at(above, name, st, is_mount);
 	saved = errno;
 	if (owned)
 		close(above);

@@ -22,8 +22,10 @@
  */
 int object_open(int root, const char *path, int flags);
 
-/* lstat(2) of the same. 0, or -1 with errno. */
-int object_stat(int root, const char *path, struct stat *st);
+/* lstat(2) of the same. *is_mount: something is mounted at this name, so that it may be the second name of an object. 0, or -1 with errno. */
+int object_stat(int root, const char *path, struct stat *st, bool *is_mount);
+/* The same for a name in an open directory. */
+int object_stat_at(int directory, const char *name, struct stat *st, bool *is_mount);
 
 /* Whether the file system of an open object (O_PATH too) shows the kernel or its devices and not files: proc, sysfs and their like. */
 bool object_is_of_kernel(int fd);

@@ -134,6 +134,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	struct view *v = view_of(req);
 	struct node *n = view_node(req, ino);
+	bool is_mount;
 	struct stat st;
 	int status;
 
@@ -147,7 +148,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (fi && !n->is_directory && fi->fh < MASK_HANDLE)
 		status = fstat((int)fi->fh, &st) == 0 ? 0 : errno;
 	else if ((status = view_path(v, n)) == 0)
-		status = object_stat(v->trees[n->tree].fd, v->path, &st) != 0 ? errno : is_other(n, &st) ? ESTALE : 0;
+		status = object_stat(v->trees[n->tree].fd, v->path, &st, &is_mount) != 0 ? errno : is_other(n, &st) ? ESTALE : 0;
 	if (status == ENOENT)
 		status = ESTALE; /* a node that is gone: what has its name now is for a new lookup to say */
 	if (status) {
@@ -213,7 +214,7 @@ static int open_file(struct view *v, struct node *n, struct stat *st)
 		error = ESTALE;
 	else if (!S_ISREG(st->st_mode))
 		error = ENXIO; /* pipes, sockets and devices are the kernel's own business and do not come here */
-	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime && view_hidden_link(v, st) != VIEW_NO_RULE)
+	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime && view_hidden_link(v, st, false) != VIEW_NO_RULE)
 		error = ESTALE;
 	if (!error)
 		return fd;

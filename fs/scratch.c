@@ -126,12 +126,12 @@ static int visit(struct walk *w, const char *name)
 	int directory = dirfd(w->stack[w->depth - 1]);
 	size_t length = w->lengths[w->depth - 1];
 	struct stat st, old;
-	bool existed;
+	bool existed, is_mount;
 
 	if (length + strlen(name) + 2 >= sizeof w->path || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
 	length += (size_t)sprintf(w->path + length, "%s%s", length ? "/" : "", name);
-	existed = object_stat(w->host, w->path, &old) == 0;
+	existed = object_stat(w->host, w->path, &old, &is_mount) == 0;
 	if (S_ISCHR(st.st_mode) && st.st_rdev == 0)
 		return existed ? add(w, 'D', S_ISDIR(old.st_mode)) : 0;
 	if (S_ISDIR(st.st_mode))

@@ -272,9 +272,9 @@ static int found_place(struct view *v, const struct node *parent, struct node_id
 	return is_place(v, parent->tree, &found->is_directory) ? 0 : ENOENT;
 }
 
-static int stat_child(struct view *v, const struct node *parent, const char *name, int at, struct stat *st)
+static int stat_child(struct view *v, const struct node *parent, const char *name, int at, struct stat *st, bool *is_mount)
 {
-	int status = at >= 0 ? fstatat(at, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) : object_stat(v->trees[parent->tree].fd, v->path, st);
+	int status = at >= 0 ? object_stat_at(at, name, st, is_mount) : object_stat(v->trees[parent->tree].fd, v->path, st, is_mount);
 
 	return status == 0 ? 0 : errno;
 }
@@ -291,7 +291,7 @@ static int hide(struct view *v, const struct stat *st, int status, int by, int *
 }
 
 /* Whether an object that the rules show under this name is hidden under another. */
-static int hidden_otherwise(struct view *v, const struct node *parent, const struct policy_verdict *verdict, const struct stat *st)
+static int hidden_otherwise(struct view *v, const struct node *parent, const struct policy_verdict *verdict, const struct stat *st, bool is_mount)
 {
 	int rule = VIEW_NO_RULE;
 
@@ -299,16 +299,17 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 		return EVENT_RULE_KERNEL;
 	if (verdict->exact || v->trees[parent->tree].runtime)
 		return rule;
+	if (is_mount || (S_ISREG(st->st_mode) && st->st_nlink > 1))
+		return view_hidden_link(v, st, is_mount);
 	if (S_ISDIR(st->st_mode))
 		rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
-	else if (S_ISREG(st->st_mode) && st->st_nlink > 1)
-		return view_hidden_link(v, st);
 	return rule == -2 ? VIEW_NO_RULE : rule;
 }
 
 int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule)
 {
 	struct policy_verdict verdict = policy_child(v->policy, &parent->verdict, v->full, name, v->trees[parent->tree].runtime);
+	bool is_mount = false;
 	int status, by;
 
 	*rule = VIEW_NO_RULE;
@@ -317,7 +318,7 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 		memset(st, 0, sizeof *st);
 		return 0;
 	}
-	status = stat_child(v, parent, name, at, st);
+	status = stat_child(v, parent, name, at, st, &is_mount);
 	if (verdict.decision == POLICY_HIDE || (verdict.decision == POLICY_WALK && (status != 0 || !S_ISDIR(st->st_mode)))) {
 		if (v->place_count > 0 && found_place(v, parent, found, st) == 0)
 			return 0;
@@ -329,7 +330,7 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 		*rule = VIEW_ABSENT;
 	if (status != 0)
 		return status;
-	by = hidden_otherwise(v, parent, &verdict, st);
+	by = hidden_otherwise(v, parent, &verdict, st, is_mount);
 	if (by != VIEW_NO_RULE)
 		return hide(v, st, 0, by, rule);
 	*found = (struct node_identity){ .kind = NODE_HOST, .is_directory = S_ISDIR(st->st_mode), .tree = parent->tree, .dev = st->st_dev, .ino = st->st_ino,

@@ -100,8 +100,11 @@ int view_child_path(struct view *v, const struct node *n, const char *name);
 #define VIEW_ABSENT (-102)
 int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule);
 
-/* Whether a regular file with several names is hidden under another one; goes through the hidden names when there is need. Returns the rule or VIEW_NO_RULE. */
-int view_hidden_link(struct view *v, const struct stat *st);
+/*
+ * Whether an object that has or may have several names (hard links, mounts) is hidden under another one; goes through the hidden names when there is need. Returns the
+ * rule or VIEW_NO_RULE.
+ */
+int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
 
 /* Says that something was opened or refused. path NULL: v->full. */
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);

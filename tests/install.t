@@ -159,7 +159,7 @@ def _():
     readelf = sandbox.need("readelf")
     if sandbox.SANITIZED:
         tap.skip("a sanitized build is not hardened in the same way")
-    for file in (path("bindir", "cordon"), path("libdir", "libcordon.so"), path("pkglibexecdir", "_cordon.so"), path("pkglibexecdir", "cordon-init")):
+    for file in (path("bindir", "cordon"), path("libdir", "libcordon.so"), path("pkglibexecdir", "_cordon.so"), path("pkglibexecdir", "cordon-init"), path("pkglibexecdir", "cordon-view")):
         text = subprocess.check_output([readelf, "-hlWd", file], text=True)
         tap.like(text, r"Type:\s+DYN", "%s is position independent" % file)
         tap.like(text, r"GNU_RELRO", "%s has relro" % file)

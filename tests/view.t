@@ -328,6 +328,16 @@ print(sorted(set(os.listdir('/p')) & {'.env', '.ssh'}), 'innocent' in os.listdir
     tap.equal(record["stdout"], "[] False False\n", "nothing hidden is seen")
 
 
+@test("a bind mount of a hidden file is hidden as well")
+def _():
+    sandbox.need_root()
+    top = project()
+    other = write(top + "/aaa", "")
+    result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/aaa; ls -A /p",
+                         command=["unshare", "-m", "sh", "-c", 'mount --bind "$1" "$2" && shift 2 && exec "$@"', "sh", top + "/.env", other, sandbox.CORDON])
+    tap.unlike(result.record["stdout"], "SECRET|aaa", "the bound file does not show")
+
+
 @test("a bind mount of a hidden directory is hidden as well")
 def _():
     sandbox.need_root()
@@ -335,7 +345,7 @@ def _():
     other = os.path.join(top, "src", "elsewhere")
     os.mkdir(other)
     script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
-    result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "ls", "-A", "/p", "/p/src", "/p/.ssh",
+    result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "ls", "-A", "/p/src", "/p/src/elsewhere",
                          command=["unshare", "-m", "sh", "-c", script, "sh", top + "/.ssh", other, sandbox.CORDON])
     tap.unlike(result.record["stdout"], "elsewhere|id_rsa", "the bound directory does not show")
 

@@ -254,6 +254,9 @@ static int conclude(struct execution *x)
 	struct cgroup_sums sums;
 
 	finish_streams(x);
+	/* A program may well end, of errors when it reads, before the loop has learnt why. */
+	if (!x->failed && view_server_is_lost(&x->view, x->err))
+		x->failed = true;
 	if (x->failed)
 		return -1;
 	if (x->out.pass_errno || x->errors.pass_errno)

@@ -167,12 +167,16 @@ bool view_server_is_lost(struct view_server *s, struct error *err)
 
 	if (s->finished || s->launch.pidfd < 0)
 		return false;
-	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
+	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
+		info.si_pid = 0;
+	/* Its socket closes a moment before it can be waited for. */
+	if (view_server_read(s) && info.si_pid == 0)
 		return false;
-	view_server_read(s);
 	if (s->finished)
 		return false;
-	if (info.si_code == CLD_STOPPED)
+	if (info.si_pid == 0)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server ended without a word");
+	else if (info.si_code == CLD_STOPPED)
 		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d", (int)info.si_pid, info.si_status);
 	else
 		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) %s %d", (int)info.si_pid,

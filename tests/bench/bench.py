@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench`: cordon against bubblewrap, as ratios of medians measured in one run.
+"""`make bench`: cordon against bubblewrap, and the view against a bind, as ratios of medians measured in one run.
 
 The two commands of a pair take turns (A B A B ...), so that whatever else the machine does meets both alike. Bubblewrap is given the same namespaces and mounts and the
 same habits as cordon: lo up, a private /proc, six device nodes, three tmpfs, uid 1000, no capabilities, a new session, death with its parent, an
 empty environment, and a system call filter (cordon's own, where the build has one to hand out). Both sides start the same interpreter. Below 1 means that cordon is faster;
 for the throughput above 1 does.
+
+The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside the sandbox one program does the work
+and takes its own time, so no start-up is in these numbers; each figure is the median over fresh sandboxes, which take turns, and "cold" is the first time in a fresh mount.
 
 usage: bench.py [--rounds N] [--only PATTERN] [--json]
 """
@@ -200,6 +203,123 @@ def pair(name, a, b, rounds, target, found):
     found[name] = {"ratio": round(ratio, 4), "target": target, "cordon_ms": round(statistics.median(first) * 1e3, 3), "peer_ms": round(statistics.median(second) * 1e3, 3)}
 
 
+# What is done inside, in its own time: name, then seconds of the first and of the median of the others.
+VIEW_WORK = r"""
+import json, os, subprocess, sys, time
+tree, big = sys.argv[1:3]
+def imports():
+    subprocess.run([sys.executable, "-I", "-c", "import asyncio, json, http.client, sqlite3"], check=True)
+def find():
+    subprocess.run(["find", tree + "/small", "-type", "f", "-size", "+1"], check=True, stdout=subprocess.DEVNULL)
+def read():
+    with open(big, "rb", buffering=0) as f:
+        block = bytearray(1 << 20)
+        while f.readinto(block):
+            pass
+found = {}
+for name, work in (("imports", imports), ("find", find), ("read", read)):
+    times = []
+    for _ in range(6):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    found[name] = [times[0], sorted(times[1:])[2]]
+print(json.dumps(found))
+"""
+WALK_WORK = """
+import os, sys, time
+started = time.perf_counter()
+count = sum(len(files) for _top, _names, files in os.walk(sys.argv[1]))
+print(count, time.perf_counter() - started)
+"""
+
+
+def make_trees(top, small=10000, wide=300000):
+    """A tree of small files, one of very many empty ones, and a file of 100 MB."""
+    for number in range(small):
+        directory = "%s/small/%d" % (top, number // 100)
+        if number % 100 == 0:
+            os.makedirs(directory)
+        with open("%s/%d" % (directory, number), "w") as file:
+            file.write("%d\n" % number * (number % 50))
+    for number in range(wide):
+        directory = "%s/wide/%d" % (top, number // 500)
+        if number % 500 == 0:
+            os.makedirs(directory)
+        os.close(os.open("%s/%d" % (directory, number), os.O_CREAT | os.O_WRONLY, 0o644))
+    with open(top + "/big", "wb") as file:
+        block = os.urandom(1 << 20)
+        for _ in range(100):
+            file.write(block)
+    subprocess.run(["chmod", "-R", "a+rX", top], check=True)
+
+
+def overlay_peer(top, scratch):
+    """What to put before a cordon command so that it finds the tree at scratch/merged through fuse-overlayfs, in namespaces of its own; None where it is not to be had."""
+    if not shutil.which("fuse-overlayfs"):
+        return None
+    script = 'fuse-overlayfs -o allow_other,lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/merged" 2>/dev/null && shift 2 && "$@"'
+    for name in ("upper", "work", "merged"):
+        os.makedirs("%s/%s" % (scratch, name), exist_ok=True)
+    return ["unshare", "-mpf" if os.geteuid() == 0 else "-Urmpf", "--mount-proc", "--kill-child", "sh", "-c", script, "sh", top, scratch]
+
+
+def inside(options, work, *arguments, before=()):
+    """What a Python program says that is run inside."""
+    return subprocess.run([*before, CORDON, "run", "--memory", "2048", *options, "--", PYTHON, "-I", "-c", work, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def bench_view(rounds, pattern, found):
+    """Ratios to a read-only bind of the same tree."""
+    with tempfile.TemporaryDirectory(prefix="cordon-bench-") as top:
+        os.chmod(top, 0o755)
+        scratch = os.path.join(top, "overlay")
+        os.makedirs(scratch)
+        make_trees(top + "/tree")
+        ways = {mode: (lambda mode=mode: json.loads(inside(["--view", mode, "--ro", top + "/tree:/t"], VIEW_WORK, "/t", "/t/big"))) for mode in ("bind", "mixed", "fuse")}
+        peer = overlay_peer(top + "/tree", scratch)
+        if peer:
+            ways["fuse-overlayfs"] = lambda: json.loads(inside(["--view", "bind", "--ro", scratch + "/merged:/t"], VIEW_WORK, "/t", "/t/big", before=peer))
+        measured = {way: [] for way in ways}
+        for _ in range(rounds):
+            for way, call in ways.items():
+                measured[way].append(call())
+
+        def median(way, name, warm):
+            return statistics.median(m[name][warm] for m in measured[way])
+
+        def line(name, way, work, warm, target):
+            if not re.search(pattern, name):
+                return
+            ratio = median(way, work, warm) / median("bind", work, warm)
+            show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms" % (median(way, work, warm) * 1e3, median("bind", work, warm) * 1e3))
+            found[name] = {"ratio": round(ratio, 4), "target": target}
+            if peer and work != "imports":
+                other = median("fuse-overlayfs", work, warm)
+                show("  ... to fuse-overlayfs", median(way, work, warm) / other, "below 1.00", median(way, work, warm) < other, "fuse-overlayfs %.1f ms" % (other * 1e3))
+                found[name]["to_fuse_overlayfs"] = round(median(way, work, warm) / other, 4)
+        line("view: imports, mixed", "mixed", "imports", 1, 1.15)
+        line("view: imports, fuse, cold mount", "fuse", "imports", 0, 1.6)
+        line("view: imports, fuse, warm", "fuse", "imports", 1, 1.25)
+        line("view: find over 10,000 files, warm", "mixed", "find", 1, 2.0)
+        line("view: find over 10,000 files, cold mount", "mixed", "find", 0, 8.0)
+        line("view: reading 100 MB, warm", "mixed", "read", 1, 2.5)
+        if re.search(pattern, "view: 15 patterns over 300,000 files"):
+            bench_patterns(top, found)
+
+
+def bench_patterns(top, found):
+    patterns = [word for number in range(15) for word in ("--hide", "**/never-%d-*.secret" % number)]
+    plain, ruled = [], []
+    for _ in range(7):
+        plain.append(float(inside(["--no-default-hide", "--ro", top + "/tree/wide:/t"], WALK_WORK, "/t").split()[1]))
+        ruled.append(float(inside(["--no-default-hide", "--ro", top + "/tree/wide:/t", *patterns], WALK_WORK, "/t").split()[1]))
+    ratio = statistics.median(ruled) / statistics.median(plain)
+    name = "view: 15 patterns over 300,000 files"
+    show(name, ratio, "below 1.05", ratio < 1.05, "with %.0f ms, without %.0f ms" % (statistics.median(ruled) * 1e3, statistics.median(plain) * 1e3))
+    found[name] = {"ratio": round(ratio, 4), "target": 1.05}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100, help="calls of each side (at least 60)")
@@ -207,8 +327,11 @@ def main():
     parser.add_argument("--json", action="store_true", help="also print the numbers as JSON")
     options = parser.parse_args()
     rounds = max(60, options.rounds)
+    found = {}
+    if re.search("view", options.only) or not options.only:
+        bench_view(max(5, rounds // 12), options.only, found)
     if not shutil.which("bwrap"):
-        print("bench: skipped: bubblewrap is not installed (./bootstrap --developer installs it)")
+        print("bench: the rest is skipped: bubblewrap is not installed (./bootstrap --developer installs it)")
         return
     base, makers, filtered = peer_files()
     probe = Peer("bubblewrap", base + ["--", "true"], files=makers)
@@ -220,7 +343,6 @@ def main():
     peer_true = Peer("bubblewrap", base + ["--", "true"], files=makers)
     cordon_body = Peer("cordon exec", [CORDON, "exec", "--python", PYTHON, "--args", ARGUMENTS, "-"], stdin=BODY.encode(), expect=b'"output":6')
     peer_body = Peer("bubblewrap python3 -I", base + ["--", PYTHON, "-I", "-c", WRAPPER], stdin=request, expect=b'"output": 6', files=makers)
-    found = {}
     if re.search(options.only, "run -- true"):
         pair("cordon run -- true / bubblewrap", cordon_true, peer_true, rounds, 1.2, found)
     if re.search(options.only, "exec"):
