@@ -200,7 +200,7 @@ static void listing_free(struct listing *l)
 	free(l);
 }
 
-static int open_host(struct view *v, const struct node *n, int *out)
+static int open_host(struct view *v, const struct node *n, int *out, int64_t *mtime_ns)
 {
 	int fd = object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_DIRECTORY);
 	struct stat st;
@@ -211,6 +211,7 @@ static int open_host(struct view *v, const struct node *n, int *out)
 		close(fd);
 		return ESTALE;
 	}
+	*mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	*out = fd;
 	return 0;
 }
@@ -220,6 +221,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct view *v = view_of(req);
 	struct node *n = view_node(req, ino);
 	struct listing *l;
+	int64_t mtime_ns = 0;
 	int status;
 
 	if (!n)
@@ -232,7 +234,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	l->fd = -1;
 	status = view_path(v, n);
 	if (status == 0 && n->kind == NODE_HOST)
-		status = open_host(v, n, &l->fd);
+		status = open_host(v, n, &l->fd, &mtime_ns);
 	if (status == 0 && n->kind != NODE_TOP)
 		view_tell(v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
 	if (status) {
@@ -242,8 +244,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	}
 	fi->fh = (uint64_t)(uintptr_t)l;
 	fi->cache_readdir = 1;
-	fi->keep_cache = l->fd >= 0 && n->seen.mtime_ns == mtime_of(l->fd);
-	n->seen.mtime_ns = mtime_of(l->fd);
+	fi->keep_cache = l->fd >= 0 && n->seen.mtime_ns == mtime_ns;
+	n->seen.mtime_ns = mtime_ns;
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		listing_free(l);
 }

@@ -138,6 +138,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct stat st;
 	int status;
 
+	(void)fi;
 	if (!n)
 		return;
 	if (n->kind != NODE_HOST) {
@@ -145,12 +146,12 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_attr(req, &st, VIEW_TIMEOUT_S);
 		return;
 	}
-	if (fi && !n->is_directory && fi->fh < MASK_HANDLE)
-		status = fstat((int)fi->fh, &st) == 0 ? 0 : errno;
-	else if ((status = view_path(v, n)) == 0)
+	if ((status = view_path(v, n)) == 0)
 		status = object_stat(v->trees[n->tree].fd, v->path, &st, &is_mount) != 0 ? errno : is_other(n, &st) ? ESTALE : 0;
 	if (status == ENOENT)
 		status = ESTALE; /* a node that is gone: what has its name now is for a new lookup to say */
+	if (status == ESTALE && n->opens > 0 && fstat(n->kept, &st) == 0)
+		status = 0; /* but whoever has it open still has it; the kernel asks by the node and not by the open file */
 	if (status) {
 		fuse_reply_err(req, status);
 		return;
@@ -239,6 +240,27 @@ static bool is_unchanged(struct view *v, struct node *n, const struct stat *st)
 	return same;
 }
 
+/* Counts an open; the first one's descriptor is kept for as long as there are others. */
+static void hold(struct node *n, int fd)
+{
+	if (n->opens++ == 0) {
+		n->kept = fd;
+		n->kept_is_released = false;
+	}
+}
+
+static void let_go(struct node *n, int fd)
+{
+	bool is_kept = n->opens > 0 && fd == n->kept && !n->kept_is_released;
+
+	if (!is_kept || n->opens == 1)
+		close(fd);
+	else
+		n->kept_is_released = true;
+	if (n->opens > 0 && --n->opens == 0 && n->kept_is_released)
+		close(n->kept);
+}
+
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct view *v = view_of(req);
@@ -267,13 +289,14 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		}
 		fi->fh = (uint64_t)fd;
 		fi->keep_cache = is_unchanged(v, n, &st);
+		hold(n, fd);
 	} else {
 		fi->fh = n->kind == NODE_MASK ? MASK_HANDLE | (uint64_t)n->verdict.rule : EMPTY_HANDLE;
 		fi->keep_cache = 1;
 	}
 	view_tell(v, req, EVENT_OPENED, flags, n->verdict.rule, NULL);
 	if (fuse_reply_open(req, fi) == -ENOENT && fi->fh < MASK_HANDLE)
-		close((int)fi->fh);
+		let_go(n, (int)fi->fh);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -303,8 +326,11 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
-	if (fi->fh < MASK_HANDLE)
+	struct node *n = tree_find(view_of(req)->tree, ino);
+
+	if (fi->fh < MASK_HANDLE && n)
+		let_go(n, (int)fi->fh);
+	else if (fi->fh < MASK_HANDLE)
 		close((int)fi->fh);
 	fuse_reply_err(req, 0);
 }

@@ -36,6 +36,9 @@ struct node {
 	dev_t dev;
 	ino_t ino;
 	struct { int64_t mtime_ns, ctime_ns, size; } seen; /* at the last open, for the page cache */
+	int kept;                        /* descriptor of one of the opens, valid while opens > 0: the object itself, also when its name has gone */
+	uint32_t opens;
+	bool kept_is_released;           /* its own open has ended; it is closed with the last */
 	size_t name_length;
 	char name[];
 };

@@ -477,6 +477,55 @@ print(all(ctypes.string_at(m, 5) == b'deep\n' for m in maps))
     tap.equal(record["stdout"], "True\n", record["stderr"])
 
 
+@test("a file that the host removes while it is open stays readable, through copies of the descriptor too")
+def _():
+    top = project()
+    process = sandbox.start("run", "--ro", top + ":/p", "--stdin", "--python", PYTHON, "--code", """
+import os, sys
+fd = os.open('/p/README', os.O_RDONLY); other = os.dup(fd); print('open', flush=True); sys.stdin.readline()
+os.close(fd); print(os.read(other, 100), os.fstat(other).st_size, flush=True)
+""", stdin=subprocess.PIPE)
+    tap.equal(process.stdout.readline(), b"open\n", "it is open")
+    os.unlink(top + "/README")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    status, out, err = sandbox.finish(process)
+    tap.equal(out, b"b'hello\\n' 6\n", "read after the removal; %r" % err)
+
+
+@test("many lookups and listings at a time")
+def _():
+    top = project()
+    record = inside(top, r"""
+import os, threading
+bad = []
+def work(n):
+    for i in range(150):
+        try:
+            if 'README' not in os.listdir('/p') or '.env' in os.listdir('/p'): bad.append('list')
+            os.stat('/p/src/deep/er/still/file.txt'); os.stat('/p/missing-%d-%d' % (n, i))
+            bad.append('there')
+        except FileNotFoundError:
+            pass
+        if [e.name for e in os.scandir('/p/keys')] != ['readme']: bad.append('scan')
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(len(bad), bad[:3])
+""")
+    tap.equal(record["stdout"], "0 []\n", record["stderr"])
+
+
+@test("two file systems below one tree are kept apart")
+def _():
+    sandbox.need_root()
+    top = project()
+    os.mkdir(top + "/other")
+    script = 'mount -t tmpfs none "$1" && mkdir "$1/a" && echo one > "$1/a/f" && ln "$1/a/f" "$1/g" && shift && exec "$@"'
+    source = "import os\nn = {}\nfor d, ds, fs in os.walk('/p'):\n    for x in ds: n.setdefault(os.lstat(d + '/' + x).st_ino, []).append(d + '/' + x)\nprint([v for v in n.values() if len(v) > 1], open('/p/other/a/f').read(), os.path.samefile('/p/other/g', '/p/other/a/f'))"
+    record = sandbox.run("run", "--json", "--ro", top + ":/p", "--python", PYTHON, "--code", source, command=["unshare", "-m", "sh", "-c", script, "sh", top + "/other", sandbox.CORDON]).record
+    tap.equal(record["stdout"], "[] one\n True\n", record["stderr"])
+
+
 @test("symbolic links pass as they are and resolve inside")
 def _():
     top = project()
