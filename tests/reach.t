@@ -112,6 +112,23 @@ def _(which):
         process.wait()
 
 
+@tap.test("--stdin gives the program the bytes and nothing of the descriptor")
+def _():
+    path = os.path.join(sandbox.leaks.scratch(), "input")
+    with open(path, "w+b") as file:
+        file.write(b"x" * 300000)
+        file.seek(0)
+        result = run("run", "--json", "--stdin", "--", "sh", "-c", "wc -c; echo OVERWRITTEN >&0; ls -l /proc/self/fd/0 | grep -c pipe", stdin=file)
+        tap.equal(result.record["stdout"], "300000\n1\n", "the bytes, through a pipe")
+    with open(path, "rb") as file:
+        tap.equal(set(file.read()), {ord("x")}, "the file is what it was")
+    fd = os.open("/", os.O_RDONLY)
+    try:
+        tap.equal(run("run", "--json", "--stdin", "--", "true", stdin=fd).failure, "bad_input", "a directory is refused")
+    finally:
+        os.close(fd)
+
+
 @tap.test("output that cannot be written is a failure, not a success")
 def _():
     with open("/dev/full", "wb") as full:

@@ -31,19 +31,6 @@
 
 #define LAST_WORDS 4096
 
-/*
- * The caller's input for the program. A terminal is mostly open for writing, too: then the program gets a description of its own that only reads.
- */
-static int input_of(int fd)
-{
-	char path[40];
-	int copy;
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	copy = isatty(fd) ? open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC) : -1;
-	return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-}
-
 /* The three descriptors that cordon-init starts with, and the pipes behind them. standard[] are to be closed by the caller. */
 static int open_streams(struct execution *x, int standard[3], int server[3])
 {
@@ -51,10 +38,12 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 	bool body = x->program->kind == PROGRAM_BODY;
 	struct result *r = x->result;
 
-	if (o->stdin_open && x->streams->in >= 0 && !(x->composition.spawn.limits.flags & LIMIT_TERMINAL))
-		standard[0] = input_of(x->streams->in);
-	else
+	if (o->stdin_open && x->streams->in >= 0 && !(x->composition.spawn.limits.flags & LIMIT_TERMINAL)) {
+		if (feed_open(&x->feed, x->streams->in, &standard[0], x->err) < 0)
+			return -1;
+	} else {
 		standard[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
 	if (standard[0] < 0 || capture_open(&x->out, x->streams->out, (uint64_t)o->output_limit_bytes, &r->out, &standard[1]) != 0 ||
 	    capture_open(&x->errors, x->streams->err, (uint64_t)o->output_limit_bytes, &r->err, &standard[2]) != 0)
 		return -1;
@@ -77,6 +66,8 @@ static int open_loop(struct execution *x)
 	    loop_watch(x, x->view_check, FROM_VIEW_CHECK) != 0)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
 	loop_set_timer(x, loop_now_us() + START_US);
+	if (x->feed.source >= 0)
+		loop_feed(x, false);
 	return 0;
 }
 
@@ -116,7 +107,8 @@ static int start(struct execution *x, unsigned flags)
 	if (compose(&in, &x->composition, x->result, x->err) < 0)
 		return -1;
 	if (open_streams(x, standard, server) != 0) {
-		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
+		if (x->err->code == FAILURE_NONE)
+			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
 		goto out;
 	}
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
@@ -279,6 +271,7 @@ static void release(struct execution *x)
 	int fds[] = { x->inner, x->timer, x->epoll, x->workspace, x->reply, x->terminal.master };
 
 	terminal_restore(&x->terminal);
+	feed_close(&x->feed);
 	launch_close(&x->launch);
 	view_server_close(&x->view);
 	event_log_close(x->log, x->failed ? NULL : x->result);
@@ -296,7 +289,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 {
 	struct execution x = {
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
-		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT,
+		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT, .feed = FEED_INIT,
 		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
 		.view = VIEW_SERVER_INIT, .view_check = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};

@@ -364,6 +364,24 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	}
 }
 
+/* One wake-up, then silence until it is asked for again. */
+static void wait_once(struct execution *x, int fd, uint32_t events, enum source source)
+{
+	struct epoll_event event = { .events = events | EPOLLONESHOT, .data.u32 = source };
+
+	if (epoll_ctl(x->epoll, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT)
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void loop_feed(struct execution *x, bool source_is_ready)
+{
+	feed_move(&x->feed, source_is_ready);
+	if (feed_is_blocked(&x->feed))
+		wait_once(x, x->feed.sink, EPOLLOUT, TO_INPUT);
+	else if (x->feed.source >= 0)
+		wait_once(x, x->feed.source, EPOLLIN, FROM_INPUT);
+}
+
 static void on_event(struct execution *x, enum source source)
 {
 	switch (source) {
@@ -393,6 +411,10 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_CALLER:
 		on_caller(x);
+		break;
+	case FROM_INPUT:
+	case TO_INPUT:
+		loop_feed(x, source == FROM_INPUT);
 		break;
 	case FROM_TERMINAL:
 		if (!terminal_type(&x->terminal)) {

@@ -9,6 +9,7 @@
 #include "isolate/supervise/capture.h"
 #include "isolate/supervise/cgroup.h"
 #include "isolate/supervise/compose.h"
+#include "isolate/supervise/feed.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"
 #include "isolate/supervise/terminal.h"
@@ -19,7 +20,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_VIEW, FROM_VIEW_CHECK, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -38,6 +39,7 @@ struct execution {
 	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
 	size_t scratch_count;
 	struct capture out, errors, server;
+	struct feed feed;                /* the caller's input, with --stdin */
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
@@ -55,6 +57,9 @@ void loop_set_timer(struct execution *x, int64_t at_us);
 
 /* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
 int loop_watch(struct execution *x, int fd, enum source source);
+
+/* Moves input on, and waits for whichever side it is held up by. */
+void loop_feed(struct execution *x, bool source_is_ready);
 
 /* Closes those of count descriptors that are not -1. */
 void loop_close(int *fds, size_t count);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Feeding a program. See feed.h.
+ *
+ * The source keeps its flags, so it is read once for each time that it is said to be ready, which cannot block; a file never blocks. The pipe of the program is ours
+ * and non-blocking. A program that does not read costs one block of memory and nothing else.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int feed_open(struct feed *f, int source, int *read_end, struct error *err)
+{
+	struct stat st;
+	int ends[2];
+
+	*f = (struct feed)FEED_INIT;
+	if (fstat(source, &st) != 0)
+		return error_set(err, FAILURE_BAD_INPUT, errno, "looking at standard input");
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, FAILURE_BAD_INPUT, EISDIR, "standard input is a directory, and cannot be read by a program; show it with --ro");
+	f->backlog = malloc(FEED_BLOCK);
+	if (!f->backlog || pipe2(ends, O_CLOEXEC) != 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's standard input");
+	f->source = source;
+	f->sink = ends[1];
+	f->always_ready = S_ISREG(st.st_mode);
+	*read_end = ends[0];
+	if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's standard input");
+	return 0;
+}
+
+bool feed_is_blocked(const struct feed *f)
+{
+	return f->start < f->end;
+}
+
+static void close_sink(struct feed *f)
+{
+	if (f->sink >= 0)
+		close(f->sink);
+	f->sink = f->source = -1;
+	f->start = f->end = 0;
+}
+
+/* Writes the backlog out as far as it goes; a program that has closed its input wants no more. */
+static void give(struct feed *f)
+{
+	while (f->start < f->end) {
+		ssize_t wrote = write(f->sink, f->backlog + f->start, f->end - f->start);
+
+		if (wrote > 0) {
+			f->start += (size_t)wrote;
+		} else if (wrote < 0 && errno == EAGAIN) {
+			return;
+		} else if (wrote == 0 || errno != EINTR) {
+			close_sink(f);
+			return;
+		}
+	}
+	f->start = f->end = 0;
+}
+
+void feed_move(struct feed *f, bool source_is_ready)
+{
+	bool ready = source_is_ready || f->always_ready;
+
+	for (give(f); ready && f->source >= 0 && !feed_is_blocked(f); give(f)) {
+		ssize_t got;
+
+		do
+			got = read(f->source, f->backlog, FEED_BLOCK);
+		while (got < 0 && errno == EINTR);
+		if (got < 0 && errno == EAGAIN)
+			return;
+		if (got <= 0) {
+			close_sink(f);
+			return;
+		}
+		f->end = (size_t)got;
+		ready = f->always_ready;
+	}
+}
+
+void feed_close(struct feed *f)
+{
+	if (f->sink >= 0)
+		close(f->sink);
+	free(f->backlog);
+	*f = (struct feed)FEED_INIT;
+}
