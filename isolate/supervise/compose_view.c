@@ -130,14 +130,36 @@ static char *expand(const char *text, bool is_path)
 	return status < 0 ? NULL : whole;
 }
 
+/* A slip in a rule that hides must not pass for a rule: a set without its end, or the braces of a shell, which mean themselves here. NULL when there is none. */
+static const char *fault_of(const char *pattern)
+{
+	for (const char *at = pattern; *at; at++) {
+		if (*at == '{' || *at == '}')
+			return "a brace; name each alternative with a --hide of its own";
+		if (*at == '[') {
+			const char *end = strchr(at + 1 + (at[1] == '!' || at[1] == '^') + 1, ']');
+
+			if (!at[1] || !at[2] || !end)
+				return "a [ without its ]";
+			at = end;
+		}
+	}
+	return NULL;
+}
+
 static int add_rules(const struct options *o, struct plan_builder *config, struct error *err)
 {
 	for (size_t i = 0; i < o->hide.count; i++) {
+		const char *fault = fault_of(o->hide.items[i]);
 		char *pattern = expand(o->hide.items[i], false);
 
 		if (!pattern || !pattern[strspn(pattern, "/")]) {
 			free(pattern);
 			return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" names nothing", o->hide.items[i]);
+		}
+		if (fault) {
+			free(pattern);
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" has %s; it would hide nothing", o->hide.items[i], fault);
 		}
 		plan_add_argument(config, pattern);
 		free(pattern);
