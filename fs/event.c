@@ -21,7 +21,7 @@
 #define SLOTS 1024
 #define RING_BYTES (1u << 20)
 #define WINDOW_NS INT64_C(1000000000)
-#define BATCH_NS INT64_C(50000000)  /* how long a record may wait for others to travel with */
+#define BATCH_NS INT64_C(5000000)   /* at least so long between two datagrams: a record after a silence goes at once, many travel together */
 
 _Static_assert(sizeof(struct event_head) == 56, "an event has no padding");
 
@@ -41,7 +41,7 @@ struct event_sink {
 	int64_t looked_ns; /* when those were last gone through */
 	char ring[RING_BYTES];
 	size_t front, back;
-	int64_t oldest_ns; /* of what stands in the ring */
+	int64_t sent_ns;   /* when the last datagram went */
 	uint64_t dropped, opened;
 };
 
@@ -64,7 +64,7 @@ void event_sink_free(struct event_sink *s)
 }
 
 /* Into the ring, or counted as dropped. */
-static void store(struct event_sink *s, const struct event_head *head, const char *path, size_t length, int64_t now_ns)
+static void store(struct event_sink *s, const struct event_head *head, const char *path, size_t length)
 {
 	struct event_head h = *head;
 	size_t size;
@@ -81,8 +81,6 @@ static void store(struct event_sink *s, const struct event_head *head, const cha
 		s->dropped += h.count;
 		return;
 	}
-	if (s->front == s->back)
-		s->oldest_ns = now_ns;
 	h.magic = EVENT_MAGIC;
 	h.path_length = (uint16_t)length;
 	h.reserved = 0;
@@ -107,51 +105,16 @@ static bool is_repeat(const struct slot *slot, uint64_t hash, const struct event
 }
 
 /* Lets go of a slot; what it held back goes out. */
-static void release(struct event_sink *s, struct slot *slot, int64_t now_ns)
+static void release(struct event_sink *s, struct slot *slot)
 {
 	if (slot->held > 0) {
 		slot->head.count = slot->held;
-		store(s, &slot->head, slot->path, slot->head.path_length, now_ns);
+		store(s, &slot->head, slot->path, slot->head.path_length);
 		slot->held = 0;
 		s->waiting--;
 	}
 	free(slot->path);
 	slot->path = NULL;
-}
-
-void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t length, int64_t now_ns)
-{
-	struct slot *slot;
-	uint64_t hash;
-
-	if (head->kind == EVENT_OPENED)
-		s->opened += head->count;
-	if (head->kind == EVENT_OPENED && !s->opens)
-		return;
-	if (length > EVENT_PATH_MAX)
-		length = EVENT_PATH_MAX;
-	hash = hash_of(head, path, length);
-	slot = &s->slots[hash % SLOTS];
-	if (is_repeat(slot, hash, head, path, length)) {
-		if (now_ns - slot->since_ns < WINDOW_NS) {
-			if (slot->held == 0) {
-				s->waiting++;
-				slot->head.time_ns = head->time_ns;
-			}
-			slot->held += head->count;
-			return;
-		}
-	}
-	release(s, slot, now_ns);
-	store(s, head, path, length, now_ns);
-	slot->path = malloc(length + 1);
-	if (!slot->path)
-		return;
-	memcpy(slot->path, path, length);
-	slot->head = *head;
-	slot->head.path_length = (uint16_t)length;
-	slot->hash = hash;
-	slot->since_ns = now_ns;
 }
 
 /* How many bytes of whole records fit into one datagram. */
@@ -189,14 +152,54 @@ static bool send_all(struct event_sink *s)
 	return true;
 }
 
-static void tell_dropped(struct event_sink *s, int64_t now_ns)
+void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t length, int64_t now_ns)
+{
+	struct slot *slot;
+	uint64_t hash;
+
+	if (head->kind == EVENT_OPENED)
+		s->opened += head->count;
+	if (head->kind == EVENT_OPENED && !s->opens)
+		return;
+	if (length > EVENT_PATH_MAX)
+		length = EVENT_PATH_MAX;
+	hash = hash_of(head, path, length);
+	slot = &s->slots[hash % SLOTS];
+	if (is_repeat(slot, hash, head, path, length)) {
+		if (now_ns - slot->since_ns < WINDOW_NS) {
+			if (slot->held == 0) {
+				s->waiting++;
+				slot->head.time_ns = head->time_ns;
+			}
+			slot->held += head->count;
+			return;
+		}
+	}
+	release(s, slot);
+	store(s, head, path, length);
+	/* A refusal, and what comes after a silence, goes at once: so it is there before whatever the program does next. */
+	if (head->kind == EVENT_DENIED || now_ns - s->sent_ns >= BATCH_NS) {
+		send_all(s);
+		s->sent_ns = now_ns;
+	}
+	slot->path = malloc(length + 1);
+	if (!slot->path)
+		return;
+	memcpy(slot->path, path, length);
+	slot->head = *head;
+	slot->head.path_length = (uint16_t)length;
+	slot->hash = hash;
+	slot->since_ns = now_ns;
+}
+
+static void tell_dropped(struct event_sink *s)
 {
 	struct event_head h = { .kind = EVENT_DROPPED, .rule = -1, .count = s->dropped };
 
 	if (s->dropped == 0 || s->socket < 0 || s->back + sizeof h > sizeof s->ring)
 		return;
 	s->dropped = 0;
-	store(s, &h, "", 0, now_ns);
+	store(s, &h, "", 0);
 }
 
 int event_flush(struct event_sink *s, int64_t now_ns)
@@ -207,28 +210,30 @@ int event_flush(struct event_sink *s, int64_t now_ns)
 		s->looked_ns = now_ns;
 		for (size_t i = 0; i < SLOTS; i++)
 			if (s->slots[i].held > 0 && now_ns - s->slots[i].since_ns >= WINDOW_NS)
-				release(s, &s->slots[i], now_ns);
+				release(s, &s->slots[i]);
 	}
-	if (s->front < s->back && (now_ns - s->oldest_ns >= BATCH_NS || s->back - s->front >= EVENT_BATCH))
+	if (s->front < s->back && (now_ns - s->sent_ns >= BATCH_NS || s->back - s->front >= EVENT_BATCH)) {
 		room = send_all(s);
+		s->sent_ns = now_ns;
+	}
 	if (room)
-		tell_dropped(s, now_ns);
+		tell_dropped(s);
 	if (s->front < s->back)
 		return room ? (int)(BATCH_NS / 1000000) : 100;
 	return s->waiting > 0 ? 250 : -1;
 }
 
-void event_finish(struct event_sink *s, int64_t now_ns)
+void event_finish(struct event_sink *s)
 {
 	struct event_head h = { .kind = EVENT_SUMMARY, .rule = -1, .count = s->opened };
 	struct pollfd out = { s->socket, POLLOUT, 0 };
 
 	for (size_t i = 0; i < SLOTS; i++)
-		release(s, &s->slots[i], now_ns);
+		release(s, &s->slots[i]);
 	if (s->socket < 0)
 		return;
-	tell_dropped(s, now_ns);
-	store(s, &h, "", 0, now_ns);
+	tell_dropped(s);
+	store(s, &h, "", 0);
 	while (!send_all(s))
 		if (poll(&out, 1, 200) <= 0)
 			return;

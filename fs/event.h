@@ -61,7 +61,7 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 int event_flush(struct event_sink *s, int64_t now_ns);
 
 /* Sends everything, held-back repeats too, and the summary. Waits for room at most once. */
-void event_finish(struct event_sink *s, int64_t now_ns);
+void event_finish(struct event_sink *s);
 
 /* Takes the next event out of a datagram at *at. Returns 1, 0 at its end, -1 when it is malformed. */
 int event_parse(const char *bytes, size_t length, size_t *at, struct event *out);

@@ -93,6 +93,6 @@ int server_serve(struct view *v, int device, int control)
 	v->session = NULL;
 	free(buf.mem);
 	fuse_session_destroy(session);
-	event_finish(v->events, view_now_ns());
+	event_finish(v->events);
 	return 0;
 }
