@@ -242,6 +242,17 @@ static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 		}
 }
 
+/*
+ * A program may narrow itself with filters of its own, but not with a listener: of two filters that notify the later one's listener is asked, and it might let through what this one
+ * refuses. The kernel allows one listener only, yet that of a supervisor that has died no longer counts.
+ */
+static void allow_filters(scmp_filter_ctx ctx)
+{
+	const struct scmp_arg_cmp no_listener = masked(1, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0);
+
+	allow_if(ctx, SCMP_SYS(seccomp), 1, &no_listener);
+}
+
 static void mark(int number)
 {
 	if (number >= 0 && number < CALLS)
@@ -265,6 +276,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 		allow_clone(ctx, p);
 		allow_personality(ctx);
 		allow_control(ctx, p);
+		allow_filters(ctx);
 	} else {
 		allow_opening(ctx);
 		mark(SCMP_SYS(openat));
@@ -274,6 +286,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 	mark(SCMP_SYS(socketpair));
 	mark(SCMP_SYS(clone));
 	mark(SCMP_SYS(personality));
+	mark(SCMP_SYS(seccomp));
 	for (size_t i = 0; i < sizeof ABSENT / sizeof *ABSENT; i++)
 		for_each_name(ABSENT[i], act_absent, ctx);
 	for (size_t i = 0; i < sizeof ALLOWED / sizeof *ALLOWED; i++)
