@@ -18,6 +18,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/signals.h"
+#include "isolate/service/worker.h"
 
 static const struct {
 	const char *name;
@@ -26,6 +27,8 @@ static const struct {
 	{ "run", command_run },
 	{ "exec", command_exec },
 	{ "validate", command_validate },
+	{ "serve", command_serve },
+	{ "events", command_events },
 	{ "doctor", command_doctor },
 	{ "help", command_help },
 };
@@ -44,6 +47,9 @@ int main(int argc, char **argv)
 	if (open_standard_descriptors() < 0)
 		return EXIT_FAILED;
 	signals_reset();
+	/* How the daemon starts the process of an execution; of no use to anybody else. */
+	if (argc == 2 && strcmp(argv[1], "worker") == 0)
+		return worker_main();
 	if (argc < 2) {
 		fprintf(stderr, "cordon: a command is needed. Try `cordon --help`.\n");
 		return EXIT_USAGE;

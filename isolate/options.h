@@ -29,7 +29,7 @@ enum network_mode { NETWORK_NONE, NETWORK_ALLOW };
 enum view_mode { VIEW_MIXED, VIEW_FUSE, VIEW_BIND };
 
 /* Which commands an option belongs to (bits). */
-enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8 };
+enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32 };
 
 struct options {
 	char *tier;                 /* "namespace" */
@@ -57,6 +57,13 @@ struct options {
 	bool tty;                       /* --tty */
 	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
 	bool json;
+	bool daemon;                    /* through the daemon */
+	char *socket_path;              /* of its control socket, or NULL: the default */
+	char *audit_file;               /* or NULL: the default */
+	int64_t audit_bytes, audit_keep, jobs, queue, connections; /* serve */
+	bool follow;                    /* events */
+	int64_t since;                  /* 0 = not given */
+	char *type_glob, *subject;      /* or NULL */
 	/* what the program is; for commands these come as arguments */
 	char *script_file, *code_text;  /* run */
 	char *args_json;                /* exec: text, already read when it was @FILE, and through JSON_GATE_ARGUMENTS */

@@ -60,6 +60,15 @@ static const char *what_allows(const struct view_refusal *refusal)
 	return strcmp(refusal->rule, "kernel") == 0 ? NULL : "--ro";
 }
 
+void result_allow(const struct view_refusal *refusal, struct buffer *out)
+{
+	const char *option = what_allows(refusal), *slash = strrchr(refusal->path, '/');
+
+	/* A write is let through for a directory: that of the file. */
+	if (option)
+		buffer_printf(out, "%s %.*s", option, option[2] == 's' && slash && slash > refusal->path ? (int)(slash - refusal->path) : 4096, refusal->path);
+}
+
 static int by_count(const void *a, const void *b)
 {
 	const struct view_refusal *x = a, *y = b;
@@ -83,7 +92,6 @@ void result_write_view(const struct view_summary *v, struct json_writer *w)
 	json_key(w, "refused");
 	json_open_array(w);
 	for (size_t i = 0; i < VIEW_REFUSALS && sorted[i].path; i++) {
-		const char *option = what_allows(&sorted[i]);
 		struct buffer words = BUFFER_INIT;
 
 		json_open_object(w);
@@ -94,16 +102,12 @@ void result_write_view(const struct view_summary *v, struct json_writer *w)
 		json_key(w, "count");
 		json_integer(w, (int64_t)sorted[i].count);
 		json_key(w, "allow");
-		if (option) {
-			const char *slash = strrchr(sorted[i].path, '/');
-
-			/* A write is let through for a directory: that of the file. */
-			buffer_printf(&words, "%s %.*s", option, option[2] == 's' && slash && slash > sorted[i].path ? (int)(slash - sorted[i].path) : 4096, sorted[i].path);
+		result_allow(&sorted[i], &words);
+		if (words.length > 0)
 			json_bytes(w, words.data, words.length);
-			buffer_free(&words);
-		} else {
+		else
 			json_null(w);
-		}
+		buffer_free(&words);
 		json_close_object(w);
 	}
 	json_close_array(w);
@@ -177,9 +181,19 @@ static void write_enforcers(struct json_writer *w, const struct enforcers *e)
 	json_close_object(w);
 }
 
+void result_write_calls(const struct refused_calls *c, struct json_writer *w)
+{
+	json_open_object(w);
+	for (size_t i = 0; i < REFUSED_CALLS; i++)
+		if (c->top[i].count > 0) {
+			json_key(w, c->top[i].name);
+			json_integer(w, (int64_t)c->top[i].count);
+		}
+	json_close_object(w);
+}
+
 static void write_confinement(struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
 {
-	json_key(w, "confinement");
 	json_open_object(w);
 	write_layers(w, c->layers);
 	json_key(w, "view");
@@ -211,6 +225,11 @@ static void write_confinement(struct json_writer *w, const struct confinement *c
 		json_string(w, c->notes[i]);
 	json_close_array(w);
 	json_close_object(w);
+}
+
+void result_write_confinement(const struct result *r, struct json_writer *w)
+{
+	write_confinement(w, &r->confinement, &r->view);
 }
 
 static void write_end(struct json_writer *w, const struct result *r)
@@ -278,6 +297,7 @@ void result_write(const struct result *r, struct buffer *out)
 	}
 	json_key(&w, "tier");
 	json_string(&w, r->tier);
+	json_key(&w, "confinement");
 	write_confinement(&w, &r->confinement, &r->view);
 	json_key(&w, "execution_id");
 	json_string(&w, r->execution_id);

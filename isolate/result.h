@@ -49,6 +49,17 @@ struct view_summary {
 	size_t unlogged_length;
 };
 
+/* System calls that the filter refused; known only where somebody watches. */
+#define REFUSED_CALLS 8
+struct refused_calls {
+	bool watched;
+	uint64_t total;
+	struct refused_call_sum {
+		char name[24];
+		uint64_t count;
+	} top[REFUSED_CALLS];
+};
+
 struct captured {
 	struct buffer bytes;
 	uint64_t dropped;
@@ -75,6 +86,8 @@ struct result {
 	bool exported;               /* an export was asked for and begun */
 	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;
+	struct refused_calls calls;
+	uint64_t events_lost;        /* of those that were to be told */
 	uint64_t scratch_changes;    /* with --export: names that are new, changed or gone below --scratch */
 	bool has_scratch;
 	struct confinement confinement;
@@ -87,8 +100,17 @@ void result_free(struct result *r);
 /* Writes the record: one JSON object, one line, without the newline. See record.schema.json. */
 void result_write(const struct result *r, struct buffer *out);
 
+/* Appends the option that would have let a refused name through ("--ro PATH"); nothing where none does. */
+void result_allow(const struct view_refusal *refusal, struct buffer *out);
+
 /* Writes the summary of a view as one JSON object. */
 void result_write_view(const struct view_summary *v, struct json_writer *w);
+
+/* Writes the confinement as one JSON object, as it is known so far. */
+void result_write_confinement(const struct result *r, struct json_writer *w);
+
+/* Writes how often each call was refused as one JSON object. */
+void result_write_calls(const struct refused_calls *c, struct json_writer *w);
 
 /* The exit status of the command line for this result (design: the program's own, 128+n, 124, 126, 127; for exec 0, 1, 2). */
 int result_exit_status(const struct result *r, bool is_body);

@@ -29,14 +29,14 @@ static void test_reports(void)
 #define REFUSED(change, what) do { bad = good; change; ok(!report_parse(&bad, sizeof bad, &read_back), "refused: " what); } while (0)
 	REFUSED(bad.magic ^= 1, "another magic");
 	REFUSED(bad.kind = 0, "no kind");
-	REFUSED(bad.kind = REPORT_FAILED + 1, "an unknown kind");
+	REFUSED(bad.kind = REPORT_CONTINUED + 1, "an unknown kind");
 	REFUSED(bad.layers = 1u << LAYER_COUNT, "an unknown layer");
 	REFUSED(bad.failure = FAILURE_COUNT, "an unknown failure");
 	REFUSED(bad.status = -1, "a negative status");
 	REFUSED(bad.status = 0x10000, "a status beyond wait(2)'s");
 	REFUSED(bad.error = 5000, "an errno beyond the kernel's");
 	REFUSED(bad.out_of_memory = 2, "a flag that is no flag");
-	REFUSED(bad.reserved = 1, "something in the reserved field");
+	REFUSED(bad.pid = 0x80000000u, "a process number beyond what the kernel gives");
 	REFUSED(bad.kind = REPORT_FAILED, "a failure without a code");
 	REFUSED(memset(bad.context, 'a', sizeof bad.context), "text without an end");
 #undef REFUSED

@@ -685,7 +685,7 @@ def _():
     result, events = events_of("--ro", top + ":/p", "--", "sh", "-c", script)
     record = result.record
     for event in events:
-        tap.equal(sorted(event), ["data", "id", "source", "specversion", "subject", "time", "type"], "the fields of a CloudEvent")
+        tap.equal(sorted(event), ["data", "id", "sequence", "source", "specversion", "subject", "time", "type"], "the fields of a CloudEvent")
         tap.equal((event["specversion"], event["subject"]), ("1.0", record["execution_id"]), "version and subject")
     tap.equal([events[0]["type"], events[-1]["type"]], ["sandbox.started", "sandbox.executed"], "the first and the last")
     tap.equal(len({e["id"] for e in events}), len(events), "ids are different")

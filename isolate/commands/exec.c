@@ -15,7 +15,9 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
+#include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
+#include "isolate/commands/summary.h"
 #include "isolate/commands/violations.h"
 #include "isolate/options.h"
 #include "isolate/tiers/tier.h"
@@ -60,6 +62,12 @@ static int perform(struct call *c, const char *path)
 	}
 	program.text = text.length ? text.data : "";
 	program.length = text.length;
+	if (c->options.daemon) {
+		status = remote_execute(c->name, c->set, &c->options, &program);
+		buffer_free(&text);
+		result_free(&result);
+		return status;
+	}
 	streams.control = signals_collect();
 	if (c->options.stdin_open)
 		streams.in = STDIN_FILENO;
@@ -67,6 +75,7 @@ static int perform(struct call *c, const char *path)
 		status = answer_failure(c->name, &err, json);
 	else
 		status = answer(c, &result);
+	summary_print(&result, c->options.events_file != NULL);
 	buffer_free(&text);
 	result_free(&result);
 	return status;

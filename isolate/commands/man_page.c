@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "isolate/commands/describe.h"
+#include "isolate/events/table.h"
 #include "isolate/option_table.h"
 
 static const struct failure_text {
@@ -199,6 +200,79 @@ static void print_record(void)
 	}
 }
 
+static void print_event_fields(const struct event_type_text *type)
+{
+	const struct event_field_text *field;
+	const char *at = type->fields;
+	int optional, count = 0;
+
+	while ((field = event_next_field(&at, &optional))) {
+		fputs(count++ ? ", " : "Fields: ", stdout);
+		man_text(field->name);
+		fputs(optional ? " (not always)" : "", stdout);
+	}
+	puts(count ? "." : "");
+}
+
+static void print_events(void)
+{
+	puts(".SH EVENTS\n"
+		"What happens during an execution is told as CloudEvents 1.0, one JSON object a line, by\n.B \\-\\-events\nand by the daemon.\n"
+		"The attribute\n.B sequence\ncounts up by one, so a gap shows what was dropped;\n.B subject\nis the execution_id.\n"
+		"Text is UTF\\-8 in which other bytes became U+FFFD; a field of bytes then has a second one beside it, its name ending in _b64.\n"
+		"A JSON Schema is installed as event.schema.json.\n"
+		".PP\n"
+		"What can be missed: processes are seen by a look at /proc every 20 milliseconds, so one that lives for less may never show; how it ended is known of those that the "
+		"sandbox\\(aqs first process collects, which is the program itself and orphans. A repeated open, refusal or call is told once a second with its count. Of network traffic "
+		"without a route there is a count only, four times a second. Refused calls are not told where another program above cordon has the listener of the system call filter; "
+		"sandbox.executed then does not list syscalls as observed.");
+	for (int i = 0; i < EVENT_TYPES; i++) {
+		printf(".TP\n.B ");
+		man_text(event_types[i].name);
+		printf("\n%c", toupper((unsigned char)event_types[i].meaning[0]));
+		man_text(event_types[i].meaning + 1);
+		fputs(" (from the ", stdout);
+		man_text(event_types[i].emitter);
+		puts(").");
+		print_event_fields(&event_types[i]);
+	}
+	puts(".PP\nTheir fields:");
+	for (int i = 0; i < EVENT_FIELDS; i++) {
+		printf(".TP\n.B ");
+		man_text(event_fields[i].name);
+		printf("\n%c", toupper((unsigned char)event_fields[i].meaning[0]));
+		man_text(event_fields[i].meaning + 1);
+		puts(".");
+	}
+}
+
+static void print_protocol(void)
+{
+	static const struct { const char *name, *params, *meaning; } methods[] = {
+#define METHOD(id, name, params, meaning) { name, params, meaning },
+#include "isolate/service/methods.def"
+#undef METHOD
+	};
+
+	puts(".SH CONTROL PROTOCOL\n"
+		"The daemon\\(aqs socket speaks JSON\\-RPC 2.0, one object a line of at most 4 MiB, without batches. Parameters are an object; unknown ones are refused.\n"
+		"program is an object: kind (command, script, body), argv, or text (text_b64 where it is no UTF\\-8) and name.\n"
+		"options is a profile. With streams, three descriptors come along with the request (SCM_RIGHTS) and become the program\\(aqs.\n"
+		"Errors of cordon itself have the code \\-32000 and the failure record as their data; \\-32001 is too much at one time, \\-32002 an execution that does not exist.");
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		printf(".TP\n.B ");
+		man_text(methods[i].name);
+		printf("\n%c", toupper((unsigned char)methods[i].meaning[0]));
+		man_text(methods[i].meaning + 1);
+		puts(".");
+		if (*methods[i].params) {
+			fputs("Parameters, those in brackets optional: ", stdout);
+			man_text(methods[i].params);
+			puts(".");
+		}
+	}
+}
+
 static void print_statuses(void)
 {
 	puts(".SH EXIT STATUS");
@@ -259,6 +333,8 @@ int main(void)
 	print_options();
 	print_profiles();
 	print_record();
+	print_events();
+	print_protocol();
 	print_statuses();
 	print_failures();
 	print_foot();

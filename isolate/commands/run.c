@@ -16,7 +16,9 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
+#include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
+#include "isolate/commands/summary.h"
 #include "isolate/options.h"
 #include "isolate/tiers/tier.h"
 
@@ -67,10 +69,12 @@ static int execute(const struct options *o, const struct program *p)
 	struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
 	struct buffer record = BUFFER_INIT;
-	const struct tier *tier = tier_find(o->tier, &err);
+	const struct tier *tier = o->daemon ? NULL : tier_find(o->tier, &err);
 	struct result result;
 	int status;
 
+	if (o->daemon)
+		return remote_execute("run", FOR_RUN, o, p);
 	if (!tier || result_init(&result, &err) < 0)
 		return answer_failure("run", &err, o->json);
 	choose_streams(o, &streams);
@@ -85,6 +89,7 @@ static int execute(const struct options *o, const struct program *p)
 		} else {
 			answer_outcome(&result);
 		}
+		summary_print(&result, o->events_file != NULL);
 	}
 	buffer_free(&record);
 	result_free(&result);

@@ -8,18 +8,21 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/confine/seccomp_filters.h"
 
+#define WAIT_KILLABLE (1u << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, missing from older headers */
+
 static const struct {
 	const char *name;
-	const struct sock_filter *instructions;
+	const struct sock_filter *instructions, *notifying; /* of the same length */
 	unsigned short count;
 } FILTERS[PROFILE_COUNT] = {
-	[PROFILE_NONE] = { "none", NULL, 0 },
-#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, FILTER_##id, sizeof FILTER_##id / sizeof *FILTER_##id },
+	[PROFILE_NONE] = { "none", NULL, NULL, 0 },
+#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, FILTER_##id, NOTIFYING_##id, sizeof FILTER_##id / sizeof *FILTER_##id },
 #include "isolate/confine/seccomp_profiles.def"
 #undef PROFILE
 };
@@ -35,6 +38,30 @@ int filter_install(enum seccomp_profile profile, struct error *err)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
 		return error_set(err, FAILURE_SECCOMP_DENIED, errno, "installing the system call filter \"%s\"", FILTERS[profile].name);
 	return 0;
+}
+
+int filter_install_notifying(enum seccomp_profile profile, int *listener, struct error *err)
+{
+	/* A call that waits for its answer is not interrupted by mere signals, where the kernel can (5.19). */
+	static const unsigned FLAGS[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, SECCOMP_FILTER_FLAG_NEW_LISTENER };
+	struct sock_fprog program;
+
+	*listener = -1;
+	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
+		return filter_install(profile, err);
+	program.len = FILTERS[profile].count;
+	program.filter = (struct sock_filter *)FILTERS[profile].notifying;
+	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS && *listener < 0; i++)
+		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS[i], &program);
+	return *listener >= 0 ? 0 : filter_install(profile, err);
+}
+
+const char *filter_call_name(int number, char *text, unsigned size)
+{
+	if (number >= 0 && (size_t)number < sizeof CALL_NAMES / sizeof *CALL_NAMES && CALL_NAMES[number])
+		return CALL_NAMES[number];
+	snprintf(text, size, "syscall_%d", number);
+	return text;
 }
 
 const char *filter_name(enum seccomp_profile profile)

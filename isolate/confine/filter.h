@@ -12,6 +12,15 @@
  */
 int filter_install(enum seccomp_profile profile, struct error *err);
 
+/*
+ * The same, and what the filter refuses is told to whoever reads *listener (close-on-exec, the caller's): a refused call waits for an answer there, and gets ENOSYS once the
+ * listener is gone. Where the kernel gives no listener (another one stands above this process) the plain filter is installed and *listener is -1.
+ */
+int filter_install_notifying(enum seccomp_profile profile, int *listener, struct error *err);
+
+/* The name of a system call of this architecture, "syscall_N" written to text (of 24 bytes at least) for one without. */
+const char *filter_call_name(int number, char *text, unsigned size);
+
 /* The profile's name in the record ("body"); "none" for PROFILE_NONE and what is out of range. Static string. */
 const char *filter_name(enum seccomp_profile profile);
 

@@ -178,7 +178,7 @@ static void remove_workspace(struct setup *s)
 
 static int run(struct setup *s)
 {
-	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal };
+	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal, .control = CONTROL_FD };
 	int32_t runner = s->plan->runner_fd_index;
 	int passed[2 + PLAN_SCRATCH_MAX] = { s->workspace, s->terminal };
 	size_t count = s->terminal >= 0 ? 2 : 1;

@@ -37,7 +37,8 @@ enum limit_flags {
 	LIMIT_ADDRESS_SPACE = 8,   /* RLIMIT_AS too, memory bytes above what the process holds when it is set */
 	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
 	LIMIT_TERMINAL = 32,       /* the program gets a pseudo-terminal */
-	LIMIT_PROCESSES = 64       /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
+	LIMIT_PROCESSES = 64,      /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
+	LIMIT_EVENTS = 128         /* somebody watches: refused calls are notified, processes and usage reported */
 };
 
 struct confine_limits {

@@ -27,6 +27,7 @@
 #include "isolate/confine/filter.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/confine/reap.h"
+#include "isolate/confine/report.h"
 #include "isolate/confine/rlimits.h"
 
 #define STACK_BYTES (256 * 1024)
@@ -66,6 +67,17 @@ static int take_terminal(int master)
 	return 0;
 }
 
+/* Where somebody watches, the listener goes to the supervisor; every profile allows the sendmsg(2) that it takes. */
+static int install_filter(struct program_start *s)
+{
+	enum seccomp_profile profile = (enum seccomp_profile)s->plan->limits.profile;
+	int listener;
+
+	if (!(s->plan->limits.flags & LIMIT_EVENTS))
+		return filter_install(profile, &s->error);
+	return filter_install_notifying(profile, &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
+}
+
 static int confine_child(struct program_start *s)
 {
 	const struct plan *p = s->plan;
@@ -88,7 +100,7 @@ static int confine_child(struct program_start *s)
 		return -1;
 	if (!(p->limits.flags & LIMIT_ISOLATED))
 		landlock_scope(&s->layers);
-	if (filter_install((enum seccomp_profile)p->limits.profile, &s->error) < 0)
+	if (install_filter(s) < 0)
 		return -1;
 	s->layers |= LAYER_SECCOMP;
 	return 0;

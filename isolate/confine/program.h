@@ -12,6 +12,7 @@ struct program_start {
 	const struct plan *plan;
 	int runner_fd;     /* becomes descriptor 3 of the program, or -1 */
 	int terminal;      /* the master side of its terminal, or -1: standard streams are 0, 1, 2 as they are */
+	int control;       /* to the supervisor: for the filter's listener, where LIMIT_EVENTS asks for one */
 	/* results */
 	uint32_t layers;   /* LAYER_SECCOMP, LAYER_LANDLOCK_SCOPE: what the child applied */
 	int exec_errno;    /* why execve failed, 0 when it did not */

@@ -19,13 +19,15 @@
 #include <unistd.h>
 
 #include "isolate/confine/guard.h"
+#include "isolate/confine/roster.h"
 #include "isolate/confine/watch.h"
 
 static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP };
 
 struct loop {
 	pid_t main;
-	bool main_ended, ending;
+	bool main_ended, ending, paused;
+	struct roster *roster;   /* NULL: nobody watches */
 	const struct confine_limits *limits;
 	struct report *ended;
 };
@@ -72,6 +74,8 @@ static bool reap(struct loop *l)
 			continue;
 		if (pid < 0)
 			return false;
+		if (l->roster)
+			roster_reaped(l->roster, pid, status);
 		if (pid == l->main) {
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
@@ -97,12 +101,34 @@ static void forward(struct loop *l, int signal_fd)
 	}
 }
 
+/* What the supervisor has to say, if anything. Returns false when it is gone. */
+static bool listen_to(struct loop *l, int lifeline)
+{
+	char byte;
+	ssize_t got = recv(lifeline, &byte, 1, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got <= 0)
+		return false;
+	if (byte != REAP_PAUSE && byte != REAP_RESUME)
+		return true;
+	l->paused = byte == REAP_PAUSE;
+	watch_signal_all(whole_namespace(l), l->paused ? SIGSTOP : SIGCONT);
+	roster_say_paused(lifeline, l->paused);
+	return true;
+}
+
 static void watch(struct loop *l)
 {
 	struct report_usage *usage = &l->ended->usage;
 	uint64_t most = l->limits->memory_bytes;
 	struct watch_totals now;
 
+	if (l->paused && !l->ending)
+		watch_signal_all(whole_namespace(l), SIGSTOP); /* whoever was being forked when the others were stopped */
+	if (l->roster)
+		roster_look(l->roster, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
 	if (watch_look(whole_namespace(l), &now) != 0) {
 		end_all(l);
@@ -175,7 +201,8 @@ static int open_timer(void)
 
 int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended)
 {
-	struct loop l = { .main = main, .limits = limits, .ended = ended };
+	static struct roster roster;
+	struct loop l = { .main = main, .limits = limits, .ended = ended, .roster = limits->flags & LIMIT_EVENTS ? &roster : NULL };
 	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_ISOLATED)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
 	uint64_t written_before = written(usage_fd);
 	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
@@ -184,15 +211,16 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 	ended->status = SIGKILL;
 	if (status < 0)
 		end_all(&l);
+	if (l.roster)
+		roster_begin(&roster, lifeline, main, whole_namespace(&l), (limits->flags & LIMIT_ISOLATED) && !(limits->flags & LIMIT_HOST_NETWORK));
 	while (reap(&l)) {
 		uint64_t ticks;
-		char byte;
 
 		if (poll(polled, 3, status < 0 ? 10 : -1) < 0 && errno != EINTR)
 			end_all(&l);
 		forward(&l, polled[0].fd);
-		/* Nothing is ever sent this way: the end of the stream is the whole message. */
-		if (!l.ending && (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && recv(lifeline, &byte, 1, MSG_DONTWAIT) <= 0)
+		/* The end of the stream is the end of the supervisor. */
+		if (!l.ending && (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !listen_to(&l, lifeline))
 			end_all(&l);
 		if (l.ending)
 			polled[1].fd = -1;
@@ -202,6 +230,8 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 				watch_kill_all(whole_namespace(&l)); /* whoever was being forked when the others were hit */
 		}
 	}
+	if (l.roster)
+		roster_look(&roster, true);
 	account(&ended->usage, usage_fd, written_before);
 	for (int i = 0; i < 3; i += 2)
 		if (polled[i].fd >= 0)

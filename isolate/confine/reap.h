@@ -24,6 +24,10 @@ void reap_block_signals(void);
 /* For the program's process, before it starts: unblocks every signal. */
 void reap_unblock_signals(void);
 
+/* What the supervisor may send over the lifeline: stop every process of the sandbox, or let them run again. */
+#define REAP_PAUSE 'p'
+#define REAP_RESUME 'r'
+
 /*
  * Runs until nothing but the caller is left. main is the program's process, a child of the caller; usage_fd is an open /proc/self/io of the caller or -1.
  * Fills ended: kind REPORT_ENDED, the program's status (SIGKILL's when it had to be ended), usage, out_of_memory. Returns 0, or -1 with errno when

@@ -6,12 +6,15 @@
 
 #include "isolate/confine/report.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "isolate/confine/limits.h"
+#include "isolate/confine/message.h"
 
-_Static_assert(sizeof(struct report) == 40 + 40 + 256, "a report has no padding");
+_Static_assert(sizeof(struct report) == 48 + 40 + 256, "a report has no padding");
 
 void report_init(struct report *r, enum report_kind kind)
 {
@@ -39,14 +42,29 @@ void report_failure(struct report *r, const struct error *err)
 	memcpy(r->context, err->context, length);
 }
 
+int report_listener(int socket, int listener, struct error *err)
+{
+	struct report r;
+	int status;
+
+	if (listener < 0)
+		return 0;
+	report_init(&r, REPORT_LISTENER);
+	status = message_send(socket, &r, sizeof r, &listener, 1);
+	if (status != 0)
+		error_set(err, FAILURE_SECCOMP_DENIED, errno, "passing the filter's listener to the supervisor");
+	close(listener);
+	return status;
+}
+
 bool report_parse(const void *bytes, size_t length, struct report *out)
 {
 	if (length != sizeof *out)
 		return false;
 	memcpy(out, bytes, sizeof *out);
-	if (out->magic != REPORT_MAGIC || out->kind < REPORT_READY || out->kind > REPORT_FAILED)
+	if (out->magic != REPORT_MAGIC || out->kind < REPORT_READY || out->kind > REPORT_CONTINUED)
 		return false;
-	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->out_of_memory > 1 || out->reserved != 0)
+	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->out_of_memory > 1 || out->pid > INT32_MAX || out->parent > INT32_MAX)
 		return false;
 	if (out->error < 0 || out->error > 4095 || out->status < 0 || out->status > 0xffff)
 		return false;

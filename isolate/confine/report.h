@@ -19,7 +19,14 @@ enum report_kind {
 	REPORT_STARTED,     /* the program runs */
 	REPORT_NOT_STARTED, /* execve failed with `error` */
 	REPORT_ENDED,       /* the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more. Descriptor: the reply, from the runner */
-	REPORT_FAILED       /* the sandbox could not be made: `failure`, `error`, `context` */
+	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
+	/* Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is slow. */
+	REPORT_LISTENER,    /* the filter is in force; descriptor: where it tells of refused calls */
+	REPORT_PROCESS,     /* a process was seen: `pid`, `parent`, its command line in `context`, words separated by spaces */
+	REPORT_GONE,        /* it is gone: `pid`, and `status` in wait(2) form when `count` is 1 */
+	REPORT_SAMPLE,      /* `usage`: CPU time so far, memory and processes now, bytes used of the workspace; `count`: sent without a route since the last */
+	REPORT_STOPPED,     /* every process was stopped */
+	REPORT_CONTINUED    /* and runs again */
 };
 
 struct report_usage {
@@ -38,7 +45,8 @@ struct report {
 	int32_t error;          /* errno */
 	uint32_t failure;       /* enum failure */
 	uint32_t out_of_memory; /* 1: the sum of memory passed its limit and the sandbox was ended for it */
-	uint32_t reserved;
+	uint32_t count;
+	uint32_t pid, parent;   /* as the sandbox numbers them */
 	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds */
 	struct report_usage usage;
 	char context[256];
@@ -54,6 +62,11 @@ void report_stamp(struct report *r);
 
 /* Makes a REPORT_FAILED of an error. */
 void report_failure(struct report *r, const struct error *err);
+
+/*
+ * Sends the listener of a filter (-1: there is none, and nothing is sent) to the supervisor and closes it. Async-signal-safe. Returns 0, or -1 with SECCOMP_DENIED.
+ */
+int report_listener(int socket, int listener, struct error *err);
 
 /* Checks and copies one datagram. Returns false when it is no report: wrong size, magic, kind or value. */
 bool report_parse(const void *bytes, size_t length, struct report *out);

@@ -338,7 +338,11 @@ static size_t print_unknown_numbers(void)
 	return printed;
 }
 
-static void print_filter(scmp_filter_ctx ctx, const char *identifier)
+/*
+ * With notifies, every refusal becomes a notification: the same program to the instruction, so what is allowed cannot differ. "There is no such call" (ENOSYS) stays what
+ * it is: libraries ask for newer calls all the time, and that is no refusal.
+ */
+static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies)
 {
 	FILE *file = tmpfile();
 	struct sock_filter instruction;
@@ -351,9 +355,11 @@ static void print_filter(scmp_filter_ctx ctx, const char *identifier)
 	if (rc < 0)
 		die("export", rc);
 	rewind(file);
-	printf("static const struct sock_filter FILTER_%s[] = {\n", identifier);
+	printf("static const struct sock_filter %s_%s[] = {\n", prefix, identifier);
 	count = print_unknown_numbers();
 	while (fread(&instruction, sizeof instruction, 1, file) == 1) {
+		if (notifies && instruction.code == (BPF_RET | BPF_K) && instruction.k == (SECCOMP_RET_ERRNO | EPERM))
+			instruction.k = SECCOMP_RET_USER_NOTIF;
 		print_instruction(instruction);
 		count++;
 	}
@@ -361,6 +367,19 @@ static void print_filter(scmp_filter_ctx ctx, const char *identifier)
 	fclose(file);
 	if (count == 0 || count > BPF_MAXINSNS)
 		die(identifier, E2BIG);
+}
+
+static void print_names(void)
+{
+	printf("static const char *const CALL_NAMES[] = {\n");
+	for (int number = 0; number < CALLS; number++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+
+		if (name)
+			printf("\t[%d] = \"%s\",\n", number, name);
+		free(name);
+	}
+	printf("};\n");
 }
 
 int main(void)
@@ -376,8 +395,10 @@ int main(void)
 		if (seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
 			die("binary tree", EINVAL);
 		add_rules(ctx, &PROFILES[i]);
-		print_filter(ctx, PROFILES[i].identifier);
+		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0);
+		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1);
 		seccomp_release(ctx);
 	}
+	print_names();
 	return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -27,6 +27,9 @@ struct visit {
 	void (*act)(struct visit *, pid_t);
 	uint64_t bytes;
 	uint32_t count;
+	int number;                               /* the signal to send */
+	void (*told)(void *context, pid_t pid);
+	void *context;
 };
 
 static ssize_t read_file(const char *path, char *text, size_t size)
@@ -185,9 +188,36 @@ static void kill_one(struct visit *v, pid_t pid)
 		v->count++;
 }
 
+static void signal_one(struct visit *v, pid_t pid)
+{
+	kill(pid, v->number);
+}
+
+static void tell_one(struct visit *v, pid_t pid)
+{
+	v->told(v->context, pid);
+}
+
+int watch_each(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context)
+{
+	struct visit v = { .act = tell_one, .told = act, .context = context };
+
+	return visit_all(whole_namespace, &v);
+}
+
+void watch_signal_all(bool whole_namespace, int number)
+{
+	struct visit v = { .act = signal_one, .number = number };
+
+	if (whole_namespace)
+		kill(-1, number);
+	else
+		visit_all(false, &v);
+}
+
 int watch_look(bool whole_namespace, struct watch_totals *totals)
 {
-	struct visit v = { add_resident, 0, 0 };
+	struct visit v = { .act = add_resident };
 	int status = visit_all(whole_namespace, &v);
 
 	totals->resident_bytes = v.bytes;
@@ -197,7 +227,7 @@ int watch_look(bool whole_namespace, struct watch_totals *totals)
 
 bool watch_confirms(bool whole_namespace, uint64_t limit)
 {
-	struct visit v = { add_proportional, 0, 0 };
+	struct visit v = { .act = add_proportional };
 
 	return visit_all(whole_namespace, &v) == 0 && v.bytes > limit;
 }
@@ -211,7 +241,7 @@ uint64_t watch_own_resident(void)
 
 unsigned watch_kill_all(bool whole_namespace)
 {
-	struct visit v = { kill_one, 0, 0 };
+	struct visit v = { .act = kill_one };
 
 	/* In a process namespace of our own -1 means exactly all the others, at once. */
 	if (whole_namespace)

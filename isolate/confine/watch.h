@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define WATCH_INTERVAL_NS 20000000L /* 20 ms: at 2 GB/s a program gets 40 MB past its limit */
 
@@ -29,6 +30,12 @@ bool watch_confirms(bool whole_namespace, uint64_t limit);
 
 /* Bytes of memory that the caller itself has resident, 0 when that cannot be read. */
 uint64_t watch_own_resident(void);
+
+/* Calls act for each of those processes. Returns 0, or -1 with errno when /proc cannot be read. */
+int watch_each(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context);
+
+/* Sends SIGSTOP or SIGCONT to each of them. */
+void watch_signal_all(bool whole_namespace, int number);
 
 /* Sends SIGKILL to every process that watch_look would count. Returns how many. */
 unsigned watch_kill_all(bool whole_namespace);

@@ -61,6 +61,7 @@ struct confession {
 };
 
 #define CONFESSION_FD 3
+#define SUPERVISOR_FD 4 /* until it is confined */
 
 unsigned long nest_clone_flags(const struct confine_limits *limits)
 {
@@ -180,6 +181,16 @@ static struct span part(const struct plan *request, const char *name)
 	return (struct span){ "", 0 };
 }
 
+/* Where somebody watches, the listener goes to the supervisor, over the socket that is closed before any code of the program's runs. */
+static int install_filter(const struct confine_limits *limits, struct error *err)
+{
+	int listener;
+
+	if (!(limits->flags & LIMIT_EVENTS))
+		return filter_install((enum seccomp_profile)limits->profile, err);
+	return filter_install_notifying((enum seccomp_profile)limits->profile, &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
+}
+
 /* In the program's process: the last of the confinement. */
 static int confine_program(struct nest *n, struct confession *c)
 {
@@ -192,7 +203,7 @@ static int confine_program(struct nest *n, struct confession *c)
 		return -1;
 	if (!(limits->flags & LIMIT_ISOLATED))
 		landlock_scope(&c->layers);
-	if (filter_install((enum seccomp_profile)limits->profile, &c->error) < 0)
+	if (install_filter(limits, &c->error) < 0)
 		return -1;
 	c->layers |= LAYER_SECCOMP;
 	return 0;
@@ -202,11 +213,12 @@ static int confine_program(struct nest *n, struct confession *c)
 static bool confess(struct nest *n, int pipe)
 {
 	struct confession c = { 0, ERROR_INIT };
-	int status;
+	int status, socket = fcntl(n->socket, F_DUPFD_CLOEXEC, SUPERVISOR_FD + 1);
 
-	if (dup2(pipe, CONFESSION_FD) < 0 || close_range(CONFESSION_FD + 1, ~0u, 0) != 0)
+	if (dup2(pipe, CONFESSION_FD) < 0 || dup2(socket, SUPERVISOR_FD) < 0 || close_range(SUPERVISOR_FD + 1, ~0u, 0) != 0)
 		return false;
 	status = confine_program(n, &c);
+	close(SUPERVISOR_FD);
 	if (write(CONFESSION_FD, &c, sizeof c) != sizeof c)
 		return false;
 	close(CONFESSION_FD);

@@ -71,7 +71,8 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	l->cpu_seconds = o->timeout_us > 0 ? (uint32_t)((o->timeout_us + 999999) / 1000000 + 1) : 0;
 	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) | (in->cgroup ? 0 : LIMIT_MEMORY_WATCH) |
 		   (body || o->limit_address_space ? LIMIT_ADDRESS_SPACE : 0) | (o->wait_all && !body ? LIMIT_WAIT_ALL : 0) |
-		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0);
+		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0) |
+		   (in->events ? LIMIT_EVENTS : 0);
 	l->profile = choose_profile(in);
 
 	c->seccomp = filter_name((enum seccomp_profile)l->profile);

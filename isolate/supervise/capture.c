@@ -119,6 +119,8 @@ int capture_read(struct capture *c, size_t most)
 			close_source(c);
 			return got < 0 ? -1 : 0;
 		}
+		if (c->tap)
+			c->tap(c->tap_context, into, (size_t)got);
 		if (c->pass_to >= 0)
 			c->end = (size_t)got;
 		else

@@ -24,6 +24,8 @@ struct capture {
 	int pass_errno;          /* why passing on failed, when it was not just that the reader is gone */
 	uint64_t limit;          /* most bytes to keep */
 	struct captured *kept;
+	void (*tap)(void *context, const char *bytes, size_t length); /* sees every byte that is taken; may be NULL */
+	void *tap_context;
 };
 
 #define CAPTURE_INIT { .source = -1, .pass_to = -1 } /* no stream; finishing one does nothing */

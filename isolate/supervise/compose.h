@@ -30,6 +30,7 @@ struct composition_input {
 	const struct program *program;
 	unsigned flags;                /* enum execute_flags */
 	bool isolated;                 /* tier namespace */
+	bool events;                   /* somebody watches */
 	bool cgroup;                   /* a cgroup holds memory and processes */
 	uid_t outside_uid;
 	gid_t outside_gid;

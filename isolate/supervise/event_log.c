@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of one execution in a file. See event_log.h. */
+/*
+ * What the launcher tells. See event_log.h.
+ *
+ * Output is told in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -8,24 +12,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/json_write.h"
+#include <sodium.h>
 
-#define MOST_WAITING (1u << 20)
+#include "isolate/events/emitter.h"
+#include "isolate/json_write.h"
+#include "isolate/option_write.h"
+#include "isolate/text.h"
+
+#define PIECE 4096
 #define LAST_WAIT_MS 200
 
 struct event_log {
-	int fd;
-	const char *subject;
-	uint64_t sequence, dropped;
-	struct buffer waiting;
-	size_t written;        /* of what waits */
+	struct emitter *emitter;
+	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
+	bool has_begun, observes_processes, observes_network;
 };
 
 static const struct { uint32_t flag; const char *word; } FLAGS[] = {
@@ -33,207 +39,367 @@ static const struct { uint32_t flag; const char *word; } FLAGS[] = {
 	{ EVENT_APPEND, "append" }, { EVENT_REMOVE, "remove" }, { EVENT_CHANGE, "change" }, { EVENT_DIRECTORY, "directory" },
 };
 
-/* Everything before the data; the caller goes on inside it. */
-static void begin(struct event_log *log, struct json_writer *w, struct buffer *line, const char *type, int64_t time_ns)
-{
-	char text[64], id[96];
-	time_t seconds = (time_t)(time_ns / 1000000000);
-	struct tm utc;
+static const struct { const char *name, *arguments[6]; } CALLS[] = {
+#define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
+#include "isolate/supervise/call_arguments.def"
+#undef CALL
+};
 
-	gmtime_r(&seconds, &utc);
-	strftime(text, sizeof text - 16, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(text + strlen(text), 16, ".%06dZ", (int)(time_ns % 1000000000 / 1000));
-	snprintf(id, sizeof id, "%.40s-%llu", log->subject, (unsigned long long)log->sequence++);
-	json_begin(w, line);
-	json_open_object(w);
-	json_key(w, "specversion");
-	json_string(w, "1.0");
-	json_key(w, "id");
-	json_string(w, id);
-	json_key(w, "source");
-	json_string(w, "/cordon");
-	json_key(w, "type");
-	json_string(w, type);
-	json_key(w, "subject");
-	json_string(w, log->subject);
-	json_key(w, "time");
-	json_string(w, text);
-	json_key(w, "data");
-	json_open_object(w);
-}
-
-static void end(struct event_log *log, struct json_writer *w, struct buffer *line)
+int event_log_open(const struct options *o, const struct streams *s, const char *subject, struct event_log **out, struct error *err)
 {
-	json_close_object(w);
-	json_close_object(w);
-	buffer_add(line, "\n", 1);
-	if (line->failed || log->waiting.length - log->written + line->length > MOST_WAITING)
-		log->dropped++;
+	struct event_log *log = NULL;
+	int fd = -1;
+
+	*out = NULL;
+	if (s->events < 0 && !o->events_file)
+		return 0;
+	if (s->events >= 0)
+		fd = fcntl(s->events, F_DUPFD_CLOEXEC, 3);
 	else
-		buffer_add(&log->waiting, line->data, line->length);
-	buffer_free(line);
+		fd = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+	if (fd < 0)
+		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", s->events >= 0 ? "the channel" : o->events_file,
+				 errno == ENXIO ? ": nobody reads from this pipe" : "");
+	log = calloc(1, sizeof *log);
+	if (log)
+		log->emitter = emitter_new(fd, subject, s->events >= 0 ? EMITTER_WAITS : EMITTER_DROPS);
+	if (!log || !log->emitter) {
+		free(log);
+		close(fd);
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the events");
+	}
+	*out = log;
+	return 0;
 }
 
-static int64_t now_ns(void)
+static void tell_policy(struct event_log *log, const struct options *o, enum command_set set)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-struct event_log *event_log_open(const char *file, const char *subject, struct error *err)
-{
-	struct event_log *log = calloc(1, sizeof *log);
-	struct buffer line = BUFFER_INIT;
+	unsigned char digest[crypto_hash_sha256_BYTES];
+	char text[2 * sizeof digest + 1];
+	struct buffer policy = BUFFER_INIT;
 	struct json_writer w;
 
-	if (!log) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the events");
-		return NULL;
-	}
-	log->subject = subject;
-	log->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-	if (log->fd < 0) {
-		error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", file, errno == ENXIO ? ": nobody reads from this pipe" : "");
-		free(log);
-		return NULL;
-	}
-	begin(log, &w, &line, "sandbox.started", now_ns());
-	json_key(&w, "schema");
-	json_integer(&w, 1);
-	end(log, &w, &line);
-	event_log_flush(log);
-	return log;
+	json_begin(&w, &policy);
+	options_write(o, set, &w);
+	crypto_hash_sha256(digest, (const unsigned char *)(policy.data ? policy.data : ""), policy.length);
+	emit_text(log->emitter, EVENT_FIELD_POLICY, sodium_bin2hex(text, sizeof text, digest, sizeof digest));
+	buffer_free(&policy);
 }
 
-static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void write_base64(struct json_writer *w, const unsigned char *bytes, size_t length)
+static void tell_limits(struct event_log *log, const struct options *o)
 {
-	char text[4 * (EVENT_PATH_MAX / 3 + 1) + 1], *at = text;
+	const struct { const char *key; int64_t value; } rows[] = {
+		{ "timeout_ms", o->timeout_us / 1000 }, { "memory_bytes", o->memory_bytes }, { "pids", o->pids }, { "nofile", o->nofile },
+		{ "fsize_bytes", o->fsize_bytes }, { "workspace_bytes", o->workspace_bytes }, { "output_limit_bytes", o->output_limit_bytes },
+	};
+	struct buffer text = BUFFER_INIT;
+	struct json_writer w;
 
-	for (size_t i = 0; i < length; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16 | (i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0) | (i + 2 < length ? bytes[i + 2] : 0);
-
-		*at++ = BASE64[group >> 18];
-		*at++ = BASE64[group >> 12 & 63];
-		*at++ = i + 1 < length ? BASE64[group >> 6 & 63] : '=';
-		*at++ = i + 2 < length ? BASE64[group & 63] : '=';
+	json_begin(&w, &text);
+	json_open_object(&w);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		json_key(&w, rows[i].key);
+		json_integer(&w, rows[i].value);
 	}
-	*at = '\0';
-	json_string(w, text);
+	json_close_object(&w);
+	if (!text.failed)
+		emit_json(log->emitter, EVENT_FIELD_LIMITS, text.data, text.length);
+	buffer_free(&text);
 }
 
-/* Whether bytes are UTF-8 as JSON can carry it: shortest forms, no surrogates, nothing beyond U+10FFFF. */
-static bool is_utf8(const unsigned char *s, size_t length)
+void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct result *r)
 {
-	static const uint32_t LEAST[] = { 0, 0x80, 0x800, 0x10000 };
+	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
+	const char *name = p->kind == PROGRAM_COMMAND ? p->argv[0] : p->name;
+	struct buffer confinement = BUFFER_INIT;
+	struct json_writer w;
 
-	for (size_t i = 0; i < length;) {
-		unsigned more = s[i] < 0x80 ? 0 : s[i] >= 0xf0 && s[i] < 0xf5 ? 3 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : 4;
-		uint32_t point = s[i] & (more == 0 ? 0x7f : 0x3f >> more);
-
-		if (more == 4 || more >= length - i)
-			return false;
-		for (unsigned k = 1; k <= more; k++) {
-			if ((s[i + k] & 0xc0) != 0x80)
-				return false;
-			point = point << 6 | (s[i + k] & 0x3f);
-		}
-		if (point < LEAST[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-			return false;
-		i += more + 1;
-	}
-	return true;
+	if (!log || log->has_begun)
+		return;
+	log->has_begun = true;
+	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_STARTED, 0);
+	emit_number(log->emitter, EVENT_FIELD_SCHEMA, EVENTS_SCHEMA);
+	emit_text(log->emitter, EVENT_FIELD_VERSION, PACKAGE_VERSION);
+	tell_policy(log, o, p->kind == PROGRAM_BODY ? FOR_EXEC : FOR_RUN);
+	emit_text(log->emitter, EVENT_FIELD_PROGRAM, KINDS[p->kind]);
+	if (name)
+		emit_bytes(log->emitter, EVENT_FIELD_NAME, name, strnlen(name, PIECE));
+	emit_text(log->emitter, EVENT_FIELD_TIER, r->tier ? r->tier : o->tier);
+	tell_limits(log, o);
+	json_begin(&w, &confinement);
+	result_write_confinement(r, &w);
+	if (!confinement.failed)
+		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
+	buffer_free(&confinement);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
 }
 
 void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern)
 {
-	static const char *const TYPES[] = { [EVENT_OPENED] = "fs.opened", [EVENT_DENIED] = "fs.denied", [EVENT_DROPPED] = "events.dropped" };
-	struct buffer line = BUFFER_INIT;
-	struct json_writer w;
+	static const enum event_type TYPES[] = {
+		[EVENT_OPENED] = EVENT_TYPE_FS_OPENED, [EVENT_DENIED] = EVENT_TYPE_FS_DENIED, [EVENT_DROPPED] = EVENT_TYPE_EVENTS_DROPPED,
+	};
+	const char *words[sizeof FLAGS / sizeof *FLAGS];
+	size_t count = 0;
 
-	if (e->head.kind >= EVENT_SUMMARY)
+	if (!log || e->head.kind >= EVENT_SUMMARY)
 		return;
-	begin(log, &w, &line, TYPES[e->head.kind], e->head.time_ns ? e->head.time_ns : now_ns());
+	emit_begin(log->emitter, TYPES[e->head.kind], e->head.time_ns);
 	if (e->head.kind != EVENT_DROPPED) {
-		json_key(&w, "path");
-		json_bytes(&w, e->path, e->head.path_length);
-		if (!is_utf8((const unsigned char *)e->path, e->head.path_length)) {
-			json_key(&w, "path_b64");
-			write_base64(&w, (const unsigned char *)e->path, e->head.path_length);
-		}
-		json_key(&w, "decision");
-		json_string(&w, e->head.kind == EVENT_OPENED ? "allow" : "deny");
-		json_key(&w, "rule");
-		json_string(&w, rule);
-		if (*pattern && e->head.kind == EVENT_DENIED) {
-			json_key(&w, "pattern");
-			json_string(&w, pattern);
-		}
-		json_key(&w, "pid");
-		json_integer(&w, e->head.pid);
-		json_key(&w, "comm");
-		json_bytes(&w, e->head.comm, strlen(e->head.comm));
-		json_key(&w, "flags");
-		json_open_array(&w);
+		emit_bytes(log->emitter, EVENT_FIELD_PATH, e->path, e->head.path_length);
+		emit_text(log->emitter, EVENT_FIELD_DECISION, e->head.kind == EVENT_OPENED ? "allow" : "deny");
+		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
+		if (*pattern && e->head.kind == EVENT_DENIED)
+			emit_bytes(log->emitter, EVENT_FIELD_PATTERN, pattern, strnlen(pattern, PIECE));
+		emit_number(log->emitter, EVENT_FIELD_PID, e->head.pid);
+		emit_bytes(log->emitter, EVENT_FIELD_COMM, e->head.comm, strlen(e->head.comm));
 		for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
 			if (e->head.flags & FLAGS[i].flag)
-				json_string(&w, FLAGS[i].word);
-		json_close_array(&w);
+				words[count++] = FLAGS[i].word;
+		emit_words(log->emitter, EVENT_FIELD_FLAGS, words, count);
 	}
-	json_key(&w, "count");
-	json_integer(&w, (int64_t)e->head.count);
-	end(log, &w, &line);
+	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)e->head.count);
+	emit_end(log->emitter);
+}
+
+static void tell_output(struct event_log *log, bool is_error, const char *bytes, size_t length)
+{
+	emit_begin(log->emitter, is_error ? EVENT_TYPE_OUTPUT_STDERR : EVENT_TYPE_OUTPUT_STDOUT, 0);
+	emit_bytes(log->emitter, EVENT_FIELD_TEXT, bytes, length);
+	emit_end(log->emitter);
+}
+
+/* How many bytes at the end are the beginning of a character. */
+static size_t cut_off(const char *bytes, size_t length)
+{
+	for (size_t back = 1; back <= 3 && back <= length; back++) {
+		const unsigned char *at = (const unsigned char *)bytes + length - back;
+		uint32_t point;
+		bool truncated = false;
+
+		if (*at >= 0xc0)
+			return text_decode(at, back, &point, &truncated) == 0 && truncated ? back : 0;
+		if (*at < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+void event_log_output(struct event_log *log, bool is_error, const char *bytes, size_t length)
+{
+	char piece[PIECE];
+
+	while (log && length > 0) {
+		size_t had = log->rest[is_error].length, taken = length < PIECE - had ? length : PIECE - had, cut;
+
+		memcpy(piece, log->rest[is_error].bytes, had);
+		memcpy(piece + had, bytes, taken);
+		cut = cut_off(piece, had + taken);
+		if (cut < had + taken)
+			tell_output(log, is_error, piece, had + taken - cut);
+		memcpy(log->rest[is_error].bytes, piece + had + taken - cut, cut);
+		log->rest[is_error].length = cut;
+		bytes += taken;
+		length -= taken;
+	}
+	event_log_flush(log);
+}
+
+void event_log_limit(struct event_log *log, const char *limit, int64_t value)
+{
+	if (!log)
+		return;
+	emit_begin(log->emitter, EVENT_TYPE_LIMIT_HIT, 0);
+	emit_text(log->emitter, EVENT_FIELD_LIMIT, limit);
+	emit_number(log->emitter, EVENT_FIELD_VALUE, value);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us)
+{
+	if (!log)
+		return;
+	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED, 0);
+	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_sample(struct event_log *log, const struct report *s, int64_t elapsed_us)
+{
+	if (!log)
+		return;
+	log->observes_network = true;
+	if (s->count > 0) {
+		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
+		emit_number(log->emitter, EVENT_FIELD_COUNT, s->count);
+		emit_end(log->emitter);
+	}
+	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, 0);
+	emit_number(log->emitter, EVENT_FIELD_CPU, (int64_t)(s->usage.user_us / 1000));
+	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
+	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
+	emit_number(log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
+	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_process(struct event_log *log, const struct report *p, int pid_outside)
+{
+	if (!log)
+		return;
+	log->observes_processes = true;
+	emit_begin(log->emitter, EVENT_TYPE_PROCESS_STARTED, 0);
+	emit_number(log->emitter, EVENT_FIELD_PID, pid_outside);
+	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->pid);
+	emit_number(log->emitter, EVENT_FIELD_PARENT, p->parent);
+	emit_bytes(log->emitter, EVENT_FIELD_COMMAND, p->context, strlen(p->context));
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_gone(struct event_log *log, const struct report *g)
+{
+	if (!log)
+		return;
+	emit_begin(log->emitter, EVENT_TYPE_PROCESS_EXITED, 0);
+	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, g->pid);
+	if (g->count == 1)
+		emit_number(log->emitter, EVENT_FIELD_STATUS, WIFSIGNALED(g->status) ? 128 + WTERMSIG(g->status) : WEXITSTATUS(g->status));
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+static void tell_arguments(struct event_log *log, const struct refused_call *call)
+{
+	struct buffer text = BUFFER_INIT;
+	struct json_writer w;
+
+	json_begin(&w, &text);
+	json_open_object(&w);
+	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
+		for (size_t n = 0; strcmp(CALLS[i].name, call->name) == 0 && n < 6; n++)
+			if (CALLS[i].arguments[n]) {
+				json_key(&w, CALLS[i].arguments[n]);
+				json_integer(&w, call->arguments[n]);
+			}
+	json_close_object(&w);
+	if (!text.failed)
+		emit_json(log->emitter, EVENT_FIELD_ARGUMENTS, text.data, text.length);
+	buffer_free(&text);
+}
+
+static void tell_who(struct event_log *log, const struct refused_call *call)
+{
+	emit_number(log->emitter, EVENT_FIELD_PID, call->pid);
+	emit_bytes(log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
+	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)call->count);
+}
+
+void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile)
+{
+	char rule[40] = "seccomp ";
+
+	if (!log)
+		return;
+	strncat(rule, profile, sizeof rule - strlen(rule) - 1);
+	emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, 0);
+	emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
+	tell_arguments(log, call);
+	emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+	emit_text(log->emitter, EVENT_FIELD_RULE, rule);
+	tell_who(log, call);
+	emit_end(log->emitter);
+	if (call->internet) {
+		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
+		tell_who(log, call);
+		emit_end(log->emitter);
+	}
+	emit_flush(log->emitter);
 }
 
 void event_log_flush(struct event_log *log)
 {
-	while (log->written < log->waiting.length) {
-		ssize_t wrote = write(log->fd, log->waiting.data + log->written, log->waiting.length - log->written);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0 && errno != EAGAIN) {
-			log->dropped++; /* the disk is full, or the reader is gone */
-			break;
-		}
-		if (wrote <= 0)
-			return;
-		log->written += (size_t)wrote;
-	}
-	buffer_free(&log->waiting);
-	log->written = 0;
+	if (log)
+		emit_flush(log->emitter);
 }
 
-void event_log_close(struct event_log *log, const struct result *result)
+/* Limits that show in the result. The wall clock's was told when it struck. */
+static void tell_limits_hit(struct event_log *log, const struct result *r, const struct options *o)
 {
-	struct buffer line = BUFFER_INIT;
-	struct json_writer w;
-	struct pollfd out;
+	if (r->oom)
+		event_log_limit(log, "memory", o ? o->memory_bytes : 0);
+	if (r->signal == SIGXCPU)
+		event_log_limit(log, "cpu-time", r->timeout_us / 1000);
+	if (r->signal == SIGXFSZ)
+		event_log_limit(log, "file-size", o ? o->fsize_bytes : 0);
+	if (r->out.dropped > 0 || r->err.dropped > 0)
+		event_log_limit(log, "output-size", o ? o->output_limit_bytes : 0);
+}
 
+static void tell_sums(struct event_log *log, const struct result *r)
+{
+	const struct { bool is; const char *word; } seen[] = {
+		{ r->view.present, "files" }, { r->calls.watched, "syscalls" }, { log->observes_processes, "processes" }, { log->observes_network, "network" },
+	};
+	const char *words[4];
+	struct buffer text = BUFFER_INIT;
+	struct json_writer w;
+	size_t count = 0;
+
+	if (r->view.present) {
+		json_begin(&w, &text);
+		result_write_view(&r->view, &w);
+		if (!text.failed)
+			emit_json(log->emitter, EVENT_FIELD_FILES, text.data, text.length);
+		buffer_free(&text);
+	}
+	if (r->calls.watched) {
+		json_begin(&w, &text);
+		result_write_calls(&r->calls, &w);
+		if (!text.failed)
+			emit_json(log->emitter, EVENT_FIELD_REFUSED, text.data, text.length);
+		buffer_free(&text);
+	}
+	for (size_t i = 0; i < 4; i++)
+		if (seen[i].is)
+			words[count++] = seen[i].word;
+	emit_words(log->emitter, EVENT_FIELD_OBSERVED, words, count);
+}
+
+void event_log_close(struct event_log *log, struct result *r, const struct options *o, const struct error *err)
+{
 	if (!log)
 		return;
-	if (log->dropped > 0) {
-		begin(log, &w, &line, "events.dropped", now_ns());
-		json_key(&w, "count");
-		json_integer(&w, (int64_t)log->dropped);
-		end(log, &w, &line);
-	}
-	begin(log, &w, &line, "sandbox.executed", now_ns());
-	json_key(&w, "success");
-	json_bool(&w, result && result->success);
-	if (result && result->view.present) {
-		json_key(&w, "files");
-		result_write_view(&result->view, &w);
-	}
-	end(log, &w, &line);
-	out = (struct pollfd){ log->fd, POLLOUT, 0 };
-	event_log_flush(log);
-	if (log->written < log->waiting.length && poll(&out, 1, LAST_WAIT_MS) > 0)
-		event_log_flush(log);
-	close(log->fd);
-	buffer_free(&log->waiting);
+	for (int is_error = 0; is_error < 2; is_error++)
+		if (log->rest[is_error].length > 0)
+			tell_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
+	if (!err)
+		tell_limits_hit(log, r, o);
+	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_EXECUTED, 0);
+	emit_truth(log->emitter, EVENT_FIELD_SUCCESS, !err && r->success);
+	if (err)
+		emit_text(log->emitter, EVENT_FIELD_ERROR, err->context);
+	else if (r->error.length > 0)
+		emit_bytes(log->emitter, EVENT_FIELD_ERROR, r->error.data, r->error.length < PIECE ? r->error.length : PIECE);
+	if (err)
+		emit_text(log->emitter, EVENT_FIELD_FAILURE, failure_name(err->code));
+	if (!err && r->exit_code >= 0)
+		emit_number(log->emitter, EVENT_FIELD_EXIT_CODE, r->exit_code);
+	if (!err && r->signal > 0)
+		emit_number(log->emitter, EVENT_FIELD_SIGNAL, r->signal);
+	emit_number(log->emitter, EVENT_FIELD_DURATION, r->duration_us / 1000);
+	tell_sums(log, r);
+	r->events_lost = emitter_lost(log->emitter);
+	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)r->events_lost);
+	emit_end(log->emitter);
+	emitter_free(log->emitter, LAST_WAIT_MS);
 	free(log);
 }

@@ -1,31 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of one execution in a file: CloudEvents 1.0, one JSON object a line.
+ * What the launcher tells of one execution, through the one emitter (isolate/events/emitter.h).
  *
- * Lines are gathered and written at once. A reader that is slow (the file may be a pipe) never stops the execution: what does not fit in the buffer is
- * dropped and counted, and the count is an event of its own.
+ * Every function takes a NULL log for "nobody watches" and does nothing then, so that callers need not ask.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_EVENT_LOG_H
 #define CORDON_ISOLATE_SUPERVISE_EVENT_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fs/event.h"
+#include "isolate/confine/report.h"
 #include "isolate/error.h"
 #include "isolate/result.h"
+#include "isolate/tiers/tier.h"
 
 struct event_log;
 
-/* Opens file for appending and writes sandbox.started. subject is the execution's id, borrowed. NULL with PATH_MISSING or RESOURCES_EXHAUSTED. */
-struct event_log *event_log_open(const char *file, const char *subject, struct error *err);
+/* A call that the filter refused. */
+struct refused_call {
+	const char *name;
+	int64_t arguments[6];
+	int pid;               /* of the thread, as the host numbers it */
+	char comm[16];
+	uint64_t count;
+	bool internet;         /* it would have been a socket of the internet */
+};
+
+/*
+ * A log into streams->events (dup'ed; waits for its reader) or else into options->events_file (appended; drops). *out is NULL when neither was asked for. Returns 0, or -1 with
+ * PATH_MISSING or RESOURCES_EXHAUSTED.
+ */
+int event_log_open(const struct options *options, const struct streams *streams, const char *subject, struct event_log **out, struct error *err);
+
+/* sandbox.started, the first time. */
+void event_log_started(struct event_log *log, const struct options *options, const struct program *program, const struct result *result);
 
 /* One event of a view. Rule is its id; pattern what it matches, "" for none. */
 void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern);
 
-/* Writes what has been gathered, as far as the file takes it. */
+/* A piece of output. A character that is cut in two by the end of it waits for its rest. */
+void event_log_output(struct event_log *log, bool is_error, const char *bytes, size_t length);
+
+void event_log_limit(struct event_log *log, const char *limit, int64_t value);
+void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us);
+void event_log_sample(struct event_log *log, const struct report *sample, int64_t elapsed_us);
+void event_log_process(struct event_log *log, const struct report *process, int pid_outside);
+void event_log_gone(struct event_log *log, const struct report *gone);
+void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);
+
+/* Writes what has been gathered, as far as the reader takes it. */
 void event_log_flush(struct event_log *log);
 
-/* Writes sandbox.executed with the sums, flushes, closes. NULL is allowed; result may be NULL for a run that failed. */
-void event_log_close(struct event_log *log, const struct result *result);
+/* Limits that the result tells of, sandbox.executed, and the end. err is set where cordon failed, NULL else. Says in *result how many events were lost. */
+void event_log_close(struct event_log *log, struct result *result, const struct options *options, const struct error *err);
 
 #endif

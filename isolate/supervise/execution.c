@@ -77,11 +77,7 @@ static int start_view(struct execution *x)
 	struct composition *c = &x->composition;
 	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
 
-	if (x->options->events_file) {
-		x->log = event_log_open(x->options->events_file, x->result->execution_id, x->err);
-		if (!x->log)
-			return -1;
-	}
+	event_log_started(x->log, x->options, x->program, x->result);
 	if (c->view_config < 0)
 		return 0;
 	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->log, &x->result->view, x->err);
@@ -93,14 +89,34 @@ static int start_view(struct execution *x)
 	return 0;
 }
 
+static void on_out(void *x, const char *bytes, size_t length)
+{
+	event_log_output(((struct execution *)x)->log, false, bytes, length);
+}
+
+static void on_err(void *x, const char *bytes, size_t length)
+{
+	event_log_output(((struct execution *)x)->log, true, bytes, length);
+}
+
+static void watch_output(struct execution *x)
+{
+	if (!x->log)
+		return;
+	x->out.tap = on_out;
+	x->errors.tap = on_err;
+	x->out.tap_context = x->errors.tap_context = x;
+}
+
 static int start(struct execution *x, unsigned flags)
 {
 	struct composition_input in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
 	struct launch_request request = { .isolated = x->isolated, .host_network = x->options->network == NETWORK_ALLOW };
 
-	if (launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
+	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 || launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
+	in.events = x->log != NULL;
 	cgroup_make(&x->cgroup, x->result->execution_id, x->options->memory_bytes, x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
@@ -111,6 +127,7 @@ static int start(struct execution *x, unsigned flags)
 			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
 		goto out;
 	}
+	watch_output(x);
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
 	request.outside_uid = in.outside_uid;
 	request.outside_gid = in.outside_gid;
@@ -266,7 +283,7 @@ static int conclude(struct execution *x)
 	return 0;
 }
 
-static void release(struct execution *x)
+static void release(struct execution *x, int status)
 {
 	int fds[] = { x->inner, x->timer, x->epoll, x->workspace, x->reply, x->terminal.master };
 
@@ -274,11 +291,14 @@ static void release(struct execution *x)
 	feed_close(&x->feed);
 	launch_close(&x->launch);
 	view_server_close(&x->view);
-	event_log_close(x->log, x->failed ? NULL : x->result);
 	loop_close(&x->view_check, 1);
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
 	finish_streams(x);
+	notify_flush(&x->notify, x->log, loop_now_us(), true);
+	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
+	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
+	loop_close(&x->notify.listener, 1);
 	loop_close(fds, sizeof fds / sizeof *fds);
 	compose_free(&x->composition);
 	buffer_free(&x->last_words.bytes);
@@ -291,7 +311,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
 		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT, .feed = FEED_INIT,
 		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
-		.view = VIEW_SERVER_INIT, .view_check = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
+		.view = VIEW_SERVER_INIT, .view_check = -1, .notify.listener = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};
 	sigset_t before, own;
 	int status;
@@ -310,7 +330,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	terminal_restore(&x.terminal);
 	if (status == 0)
 		status = conclude(&x);
-	release(&x);
+	release(&x, status);
 	unblock_write_signals(&before, &own);
 	return status;
 }

@@ -24,7 +24,9 @@
 #include <unistd.h>
 
 #include "isolate/confine/message.h"
+#include "isolate/confine/reap.h"
 #include "isolate/confine/report.h"
+#include "isolate/supervise/outside.h"
 #include "isolate/supervise/verdict.h"
 
 #define GRACE_US INT64_C(300000)
@@ -134,6 +136,7 @@ static void on_timer(struct execution *x)
 		break;
 	case RUNNING:
 		x->result->timed_out = true;
+		event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
 		end(x);
 		break;
 	case ENDING:
@@ -152,6 +155,68 @@ void loop_close(int *fds, size_t count)
 			close(fds[i]);
 }
 
+/* Tells PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
+static void ask_to_pause(struct execution *x, bool pause)
+{
+	const char byte = pause ? REAP_PAUSE : REAP_RESUME;
+
+	x->asked_to_pause = pause;
+	if (x->phase == RUNNING)
+		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int64_t elapsed_us(const struct execution *x)
+{
+	return x->program_started ? (x->paused ? x->paused_us : loop_now_us()) - x->started_us : 0;
+}
+
+static void on_paused(struct execution *x, bool paused)
+{
+	if (x->phase != RUNNING || paused == x->paused)
+		return;
+	if (paused) {
+		x->paused_us = loop_now_us();
+	} else {
+		x->started_us += loop_now_us() - x->paused_us;
+		x->first_us += (uint64_t)(loop_now_us() - x->paused_us);
+	}
+	x->paused = paused;
+	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	event_log_paused(x->log, paused, elapsed_us(x));
+}
+
+/* The filter is in force, and says here what it refuses. */
+static void take_listener(struct execution *x, int *fds, size_t count)
+{
+	if (!x->log || count < 1 || x->notify.listener >= 0)
+		return;
+	x->notify.listener = fds[0];
+	x->notify.profile = x->result->confinement.seccomp;
+	x->result->calls.watched = true;
+	fds[0] = -1;
+	loop_watch(x, x->notify.listener, FROM_NOTIFY);
+}
+
+static void on_notify(struct execution *x)
+{
+	/* What the view had to tell before comes before. */
+	view_server_read(&x->view);
+	/* A listener that is closed has left the epoll set by itself. */
+	notify_read(&x->notify, x->log, x->result, loop_now_us());
+}
+
+static void on_sample(struct execution *x, const struct report *r)
+{
+	event_log_sample(x->log, r, elapsed_us(x));
+	notify_flush(&x->notify, x->log, loop_now_us(), false);
+}
+
+static void on_process_seen(struct execution *x, const struct report *r)
+{
+	if (x->log)
+		event_log_process(x->log, r, x->isolated ? outside_pid(x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
+}
+
 static void on_started(struct execution *x, const struct report *r)
 {
 	x->result->confinement.layers |= r->layers;
@@ -165,6 +230,8 @@ static void on_started(struct execution *x, const struct report *r)
 	for (int number = 1; number < 64; number++)
 		if (x->held_signals & (UINT64_C(1) << number))
 			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	if (x->asked_to_pause)
+		ask_to_pause(x, true);
 }
 
 static void on_ended(struct execution *x, const struct report *r)
@@ -241,6 +308,22 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 	case REPORT_FAILED:
 		snprintf(why.context, sizeof why.context, "%s", r->context);
 		fail(x, &why);
+		break;
+	case REPORT_LISTENER:
+		take_listener(x, fds, count);
+		break;
+	case REPORT_PROCESS:
+		on_process_seen(x, r);
+		break;
+	case REPORT_GONE:
+		event_log_gone(x->log, r);
+		break;
+	case REPORT_SAMPLE:
+		on_sample(x, r);
+		break;
+	case REPORT_STOPPED:
+	case REPORT_CONTINUED:
+		on_paused(x, r->kind == REPORT_STOPPED);
 		break;
 	}
 	loop_close(fds, count);
@@ -339,6 +422,8 @@ static void on_caller(struct execution *x)
 	for (ssize_t i = 0; i < count; i++)
 		if (numbers[i] > 0 && numbers[i] < 64)
 			pass_signal(x, numbers[i]);
+		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
+			ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
 }
 
 /*
@@ -427,6 +512,9 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_VIEW_CHECK:
 		on_view_check(x);
+		break;
+	case FROM_NOTIFY:
+		on_notify(x);
 		break;
 	case SOURCES:
 		break;

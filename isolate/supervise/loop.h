@@ -11,6 +11,7 @@
 #include "isolate/supervise/compose.h"
 #include "isolate/supervise/feed.h"
 #include "isolate/supervise/event_log.h"
+#include "isolate/supervise/notify.h"
 #include "isolate/supervise/launch.h"
 #include "isolate/supervise/terminal.h"
 #include "isolate/supervise/view_server.h"
@@ -20,7 +21,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -34,7 +35,10 @@ struct execution {
 	struct composition composition;
 	struct cgroup cgroup;
 	struct view_server view;
-	struct event_log *log;
+	struct event_log *log;           /* NULL: nobody watches */
+	struct notify notify;
+	bool paused, asked_to_pause;
+	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */
 	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
 	size_t scratch_count;

@@ -35,9 +35,13 @@ struct streams {
 	int out, err;    /* bytes are passed on to these as they come, besides nothing being kept; -1: kept in the result */
 	int control;     /* read: each byte is a signal number to pass on to the program. Its end means nothing. */
 	int terminal;    /* the caller's terminal, for --tty */
+	int events;      /* events are written here (non-blocking), a line each; -1: to the file that the options name, if any */
 };
 
-#define STREAMS_CAPTURE { -1, -1, -1, -1, -1 }
+/* What else a byte on control may be. */
+enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129 };
+
+#define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1 }
 
 enum execute_flags { EXECUTE_VALIDATE_ONLY = 1, EXECUTE_SKIP_VALIDATION = 2 /* for tests of the layers below */ };
 

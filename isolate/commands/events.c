@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cordon events: the log, then what happens.
+ *
+ * The log is read as it lies on disk, so that needs no daemon. Going on from there is a subscription since the last number that was read: nothing is missed between the two, unless
+ * the daemon has forgotten it, and then it says so.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "isolate/commands/answer.h"
+#include "isolate/commands/commands.h"
+#include "isolate/commands/help.h"
+#include "isolate/json_slice.h"
+#include "isolate/json_write.h"
+#include "isolate/options.h"
+#include "isolate/service/audit.h"
+#include "isolate/service/client.h"
+#include "isolate/service/line.h"
+
+#define OLDEST 1000
+
+struct reading {
+	const struct options *options;
+	struct event_filter filter;
+	uint64_t last;
+	char *line;
+	size_t capacity;
+};
+
+/* Prints the lines of one file that are wanted. Returns false when standard output is gone. */
+static bool print_file(struct reading *r, FILE *file)
+{
+	ssize_t length;
+
+	while ((length = getline(&r->line, &r->capacity, file)) > 0) {
+		struct event_line envelope;
+
+		if (r->line[length - 1] != '\n' || !event_line_read(r->line, (size_t)length - 1, &envelope))
+			continue; /* the line that is being written */
+		/* Files are renamed under our hands: what was seen is not seen again. */
+		if (envelope.sequence <= r->last)
+			continue;
+		r->last = envelope.sequence;
+		if (event_filter_wants(&r->filter, &envelope) && fwrite(r->line, 1, (size_t)length, stdout) != (size_t)length)
+			return false;
+	}
+	return fflush(stdout) == 0;
+}
+
+/* Every file that there is, oldest first. */
+static int print_log(struct reading *r, const char *path, struct error *err)
+{
+	unsigned oldest = 0;
+	char name[PATH_MAX + 16];
+	bool found = false;
+
+	for (unsigned n = 1; n <= OLDEST && oldest == n - 1; n++) {
+		snprintf(name, sizeof name, "%s.%u", path, n);
+		oldest = access(name, F_OK) == 0 ? n : oldest;
+	}
+	for (unsigned n = oldest + 1; n-- > 0;) {
+		FILE *file;
+		bool good;
+
+		snprintf(name, sizeof name, n ? "%s.%u" : "%s", path, n);
+		file = fopen(name, "re");
+		if (!file)
+			continue;
+		found = true;
+		good = print_file(r, file);
+		fclose(file);
+		if (!good)
+			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
+	}
+	return found || r->options->follow ? 0 : error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
+}
+
+static int subscribe(const struct reading *r, struct client *c, bool since, struct error *err)
+{
+	struct buffer request = BUFFER_INIT;
+	struct json_writer w;
+	int status;
+
+	buffer_add_text(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":");
+	json_begin(&w, &request);
+	json_open_object(&w);
+	if (since) {
+		json_key(&w, "since");
+		json_integer(&w, (int64_t)r->last);
+	}
+	if (r->filter.type[0]) {
+		json_key(&w, "type");
+		json_string(&w, r->filter.type);
+	}
+	if (r->filter.subject[0]) {
+		json_key(&w, "subject");
+		json_string(&w, r->filter.subject);
+	}
+	json_close_object(&w);
+	buffer_add_text(&request, "}\n");
+	status = request.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
+				: client_send(c, request.data, request.length, NULL, 0, err);
+	buffer_free(&request);
+	return status;
+}
+
+static int follow(struct reading *r, bool since, struct error *err)
+{
+	struct client c = CLIENT_INIT;
+	int status = client_open(&c, r->options->socket_path, err);
+
+	if (status == 0)
+		status = subscribe(r, &c, since, err);
+	while (status == 0) {
+		struct json_slice event;
+		size_t length;
+		char *line;
+
+		if (client_line(&c, -1, &line, &length, err) < 0) {
+			status = -1;
+			break;
+		}
+		event = json_slice_of(line, length, "params");
+		if (json_slice_of(line, length, "error").text)
+			status = error_set(err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
+		if (event.text && (fwrite(event.text, 1, event.length, stdout) != event.length || putchar('\n') == EOF || fflush(stdout) != 0))
+			break; /* whoever read has gone: the end of a pipeline, and no failure */
+	}
+	client_close(&c);
+	return status;
+}
+
+static int print_events(const struct options *o)
+{
+	struct reading r = { .options = o, .last = (uint64_t)o->since };
+	struct error err = ERROR_INIT;
+	char path[PATH_MAX];
+	int status = 0;
+
+	if ((o->type_glob && strlen(o->type_glob) >= sizeof r.filter.type) || (o->subject && strlen(o->subject) >= sizeof r.filter.subject)) {
+		error_set(&err, FAILURE_BAD_OPTION, 0, "--type and --subject are shorter than that");
+		return answer_usage("events", &err, false);
+	}
+	snprintf(r.filter.type, sizeof r.filter.type, "%s", o->type_glob ? o->type_glob : "");
+	snprintf(r.filter.subject, sizeof r.filter.subject, "%s", o->subject ? o->subject : "");
+	if (o->audit_file)
+		snprintf(path, sizeof path, "%s", o->audit_file);
+	if (!o->follow || o->since > 0) {
+		if (!o->audit_file && !audit_default_path(path, sizeof path))
+			status = error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place to look for the log: set XDG_STATE_HOME or HOME, or give --audit");
+		else
+			status = print_log(&r, path, &err);
+	}
+	if (status == 0 && o->follow)
+		status = follow(&r, o->since > 0, &err);
+	free(r.line);
+	return status < 0 ? answer_failure("events", &err, false) : EXIT_OK;
+}
+
+int command_events(int argc, char **argv)
+{
+	struct error err = ERROR_INIT;
+	struct options options;
+	bool help = false;
+	int at, status;
+
+	options_init(&options, FOR_EVENTS);
+	at = options_parse(&options, FOR_EVENTS, argc, argv, &help, &err);
+	if (!help && at >= 0 && at < argc)
+		at = error_set(&err, FAILURE_BAD_OPTION, 0, "events takes no words, only options");
+	if (help)
+		status = print_command_help(FOR_EVENTS);
+	else
+		status = at < 0 ? answer_usage("events", &err, false) : print_events(&options);
+	options_free(&options);
+	return status;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Through the daemon. See remote.h.
+ *
+ * The caller's three descriptors go along with the request, so the program reads and writes them itself, as without a daemon; nothing is copied through here. A request that JSON cannot
+ * say (a path that is no UTF-8) is refused instead of being changed.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/commands/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <sodium.h>
+
+#include "isolate/commands/answer.h"
+#include "isolate/commands/signals.h"
+#include "isolate/commands/violations.h"
+#include "isolate/json_slice.h"
+#include "isolate/option_write.h"
+#include "isolate/service/client.h"
+#include "isolate/service/protocol.h"
+#include "isolate/text.h"
+
+static bool is_text(const char *text, size_t length)
+{
+	uint32_t point;
+
+	for (size_t at = 0, step; at < length; at += step) {
+		step = text_decode((const unsigned char *)text + at, length - at, &point, NULL);
+		if (step == 0 || point == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool write_source(struct json_writer *w, const struct program *p)
+{
+	size_t room = sodium_base64_ENCODED_LEN(p->length, sodium_base64_VARIANT_ORIGINAL);
+	char *coded;
+
+	if (is_text(p->text, p->length)) {
+		json_key(w, "text");
+		json_bytes(w, p->text, p->length);
+		return true;
+	}
+	coded = malloc(room);
+	if (!coded)
+		return false;
+	json_key(w, "text_b64");
+	json_string(w, sodium_bin2base64(coded, room, (const unsigned char *)p->text, p->length, sodium_base64_VARIANT_ORIGINAL));
+	free(coded);
+	return true;
+}
+
+static bool write_program(struct json_writer *w, const struct program *p)
+{
+	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
+	bool valid = true;
+
+	json_key(w, "program");
+	json_open_object(w);
+	json_key(w, "kind");
+	json_string(w, KINDS[p->kind]);
+	if (p->name) {
+		json_key(w, "name");
+		json_string(w, p->name);
+		valid &= is_text(p->name, strlen(p->name));
+	}
+	if (p->argv && p->kind != PROGRAM_BODY) {
+		json_key(w, "argv");
+		json_open_array(w);
+		for (char *const *word = p->argv; *word; word++) {
+			json_string(w, *word);
+			valid &= is_text(*word, strlen(*word));
+		}
+		json_close_array(w);
+	}
+	if (p->kind != PROGRAM_COMMAND)
+		valid &= write_source(w, p);
+	json_close_object(w);
+	return valid;
+}
+
+/* What the options look up in the caller's environment. */
+static bool write_environment(struct json_writer *w, const struct options *o)
+{
+	static const char *const OWN[] = { "PATH", "HOME", "TERM", "LANG", "TMPDIR", "XDG_RUNTIME_DIR" };
+	bool valid = true;
+
+	json_key(w, "environment");
+	json_open_object(w);
+	for (size_t i = 0; i < sizeof OWN / sizeof *OWN + o->inherit_env.count; i++) {
+		const char *name = i < sizeof OWN / sizeof *OWN ? OWN[i] : o->inherit_env.items[i - sizeof OWN / sizeof *OWN];
+		const char *value = getenv(name);
+		bool again = false;
+
+		for (size_t before = 0; before < i && !again; before++)
+			again = strcmp(name, before < sizeof OWN / sizeof *OWN ? OWN[before] : o->inherit_env.items[before - sizeof OWN / sizeof *OWN]) == 0;
+		if (!value || again)
+			continue;
+		json_key(w, name);
+		json_string(w, value);
+		valid &= is_text(value, strlen(value));
+	}
+	json_close_object(w);
+	return valid;
+}
+
+static int write_request(struct buffer *out, enum command_set set, const struct options *o, const struct program *p, bool streams, struct error *err)
+{
+	const char *method = protocol_methods[set == FOR_RUN ? METHOD_RUN : set == FOR_EXEC ? METHOD_EXECUTE : METHOD_VALIDATE].name;
+	char *directory = getcwd(NULL, 0);
+	struct json_writer w;
+	bool valid = directory && is_text(directory, strlen(directory));
+
+	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
+	json_begin(&w, out);
+	json_open_object(&w);
+	valid &= write_program(&w, p);
+	json_key(&w, "options");
+	valid &= options_write(o, set, &w);
+	if (o->args_json && set == FOR_EXEC) {
+		json_key(&w, "args");
+		json_raw(&w, o->args_json, strlen(o->args_json));
+	}
+	if (o->return_expr && set == FOR_EXEC) {
+		json_key(&w, "return");
+		json_string(&w, o->return_expr);
+		valid &= is_text(o->return_expr, strlen(o->return_expr));
+	}
+	valid &= write_environment(&w, o);
+	json_key(&w, "cwd");
+	json_string(&w, directory ? directory : "/");
+	if (streams) {
+		json_key(&w, "streams");
+		json_bool(&w, true);
+	}
+	json_close_object(&w);
+	buffer_add_text(out, "}\n");
+	free(directory);
+	if (out->failed)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing the request to the daemon");
+	/* Line breaks between the tokens of --args @FILE would end the request early. Inside strings there are none. */
+	for (size_t i = 0; i + 1 < out->length; i++)
+		if (out->data[i] == '\n' || out->data[i] == '\r')
+			out->data[i] = ' ';
+	if (!valid)
+		return error_set(err, FAILURE_BAD_INPUT, 0, "a path, word or variable is no UTF-8: that cannot be said to the daemon, only done without --daemon");
+	return out->length > PROTOCOL_FRAME_MAX ? error_set(err, FAILURE_BAD_INPUT, E2BIG, "the program and its arguments are longer than the daemon takes (4 MiB)") : 0;
+}
+
+/* Signals of the caller's become requests. They need no answer, so they have no id. */
+static void pass_signals(struct client *c, int signals)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(signals, numbers, sizeof numbers);
+	struct error ignored = ERROR_INIT;
+	char line[120];
+
+	for (ssize_t i = 0; i < count; i++) {
+		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
+
+		client_send(c, line, (size_t)length, NULL, 0, &ignored);
+	}
+}
+
+/* What an error of the daemon means: a failure of cordon that it passes on, or its own. */
+static int read_failure(struct json_slice answer, struct error *err)
+{
+	cJSON *tree = cJSON_ParseWithLength(answer.text, answer.length);
+	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message"), *data = cJSON_GetObjectItemCaseSensitive(tree, "data");
+	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(data, "failure"), *code = cJSON_GetObjectItemCaseSensitive(failure, "code");
+	const cJSON *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
+
+	error_set(err, FAILURE_DAEMON_LOST, 0, "%s", cJSON_IsString(message) ? message->valuestring : "an answer without a word");
+	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
+		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
+			error_set(err, (enum failure)i, 0, "%s", cJSON_IsString(tried) ? tried->valuestring : "");
+	cJSON_Delete(tree);
+	return -1;
+}
+
+static void take_text(struct buffer *out, struct json_slice value)
+{
+	cJSON *text = value.text ? cJSON_ParseWithLength(value.text, value.length) : NULL;
+
+	if (cJSON_IsString(text))
+		buffer_add_text(out, text->valuestring);
+	cJSON_Delete(text);
+}
+
+/* Prints what the command prints, from the record in place of the result. */
+static int print_record(struct json_slice record, enum command_set set, const struct options *o, int status)
+{
+	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"), exit_code = json_slice_of(record.text, record.length, "exit_code");
+	struct buffer text = BUFFER_INIT;
+	struct result r = { .exit_code = exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
+	int written = EXIT_OK;
+
+	take_text(&r.error, json_slice_of(record.text, record.length, "error"));
+	if (set == FOR_EXEC || o->json) {
+		buffer_add(&text, record.text, record.length);
+		written = answer_line(&text);
+	} else if (set == FOR_VALIDATE) {
+		if (detail.text && detail.text[0] == '{')
+			buffer_add(&r.detail, detail.text, detail.length);
+		violations_describe(&r, &text);
+		written = answer_line(&text);
+	} else {
+		answer_outcome(&r);
+	}
+	buffer_free(&text);
+	buffer_free(&r.detail);
+	buffer_free(&r.error);
+	return written == EXIT_OK ? status : written;
+}
+
+static int converse(struct client *c, const char *request, size_t length, enum command_set set, const struct options *o, bool streams, int *status, struct error *err)
+{
+	const int descriptors[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+	int signals = signals_collect();
+
+	if (client_send(c, request, length, descriptors, streams ? 3 : 0, err) < 0)
+		return -1;
+	for (;;) {
+		struct json_slice result, failure, code;
+		size_t line_length;
+		char *line;
+		int got = client_line(c, signals, &line, &line_length, err);
+
+		if (got < 0)
+			return -1;
+		if (got == 0) {
+			pass_signals(c, signals);
+			continue;
+		}
+		result = json_slice_of(line, line_length, "result");
+		failure = json_slice_of(line, line_length, "error");
+		if (failure.text)
+			return read_failure(failure, err);
+		if (!result.text)
+			continue;
+		code = json_slice_of(result.text, result.length, "status");
+		*status = print_record(json_slice_of(result.text, result.length, "record"), set, o, code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
+		return 0;
+	}
+}
+
+int remote_execute(const char *name, enum command_set set, const struct options *o, const struct program *p)
+{
+	bool json = set == FOR_EXEC || o->json, streams = set == FOR_RUN ? !o->json || o->stdin_open || o->tty : o->stdin_open;
+	struct error err = ERROR_INIT;
+	struct client client = CLIENT_INIT;
+	struct buffer request = BUFFER_INIT;
+	struct termios terminal, raw;
+	bool has_terminal = o->tty && tcgetattr(STDIN_FILENO, &terminal) == 0;
+	int status = EXIT_FAILED;
+
+	if (o->events_file)
+		error_set(&err, FAILURE_BAD_OPTION, 0, "--events FILE does not go with --daemon: its events are in the daemon's log, see `cordon events`");
+	else if (write_request(&request, set, o, p, streams, &err) == 0 && client_open(&client, o->socket_path, &err) == 0) {
+		/* Keys go to the program's terminal as they are. The supervisor, which is no process of this terminal, leaves that to us. */
+		if (has_terminal) {
+			raw = terminal;
+			cfmakeraw(&raw);
+			tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+		}
+		converse(&client, request.data, request.length, set, o, streams, &status, &err);
+		if (has_terminal)
+			tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+	}
+	client_close(&client);
+	buffer_free(&request);
+	if (err.code != FAILURE_NONE)
+		return answer_failure(name, &err, json);
+	return status;
+}

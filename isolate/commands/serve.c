@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cordon serve: the daemon in the foreground. What it does is in isolate/service/; here its options become a structure. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <limits.h>
+
+#include "isolate/commands/answer.h"
+#include "isolate/commands/commands.h"
+#include "isolate/commands/help.h"
+#include "isolate/options.h"
+#include "isolate/service/audit.h"
+#include "isolate/service/server.h"
+#include "isolate/service/socket.h"
+
+static int serve(const struct options *o)
+{
+	char socket_path[PATH_MAX], audit_path[PATH_MAX];
+	struct server_options server = {
+		.socket = o->socket_path, .audit = o->audit_file, .audit_size = (uint64_t)o->audit_bytes, .audit_keep = (unsigned)o->audit_keep,
+		.jobs = (unsigned)o->jobs, .queue = (unsigned)o->queue, .connections = (unsigned)o->connections,
+	};
+	struct error err = ERROR_INIT;
+
+	if (!server.socket && socket_default_path(socket_path, sizeof socket_path))
+		server.socket = socket_path;
+	if (!server.audit && audit_default_path(audit_path, sizeof audit_path))
+		server.audit = audit_path;
+	if (!server.socket)
+		error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place for the control socket: set XDG_RUNTIME_DIR or give --socket");
+	else if (!server.audit)
+		error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place for the audit log: set XDG_STATE_HOME or HOME, or give --audit");
+	else if (server_run(&server, &err) == 0)
+		return EXIT_OK;
+	return answer_failure("serve", &err, false);
+}
+
+int command_serve(int argc, char **argv)
+{
+	struct error err = ERROR_INIT;
+	struct options options;
+	bool help = false;
+	int at, status;
+
+	options_init(&options, FOR_SERVE);
+	at = options_parse(&options, FOR_SERVE, argc, argv, &help, &err);
+	if (!help && at >= 0 && at < argc)
+		at = error_set(&err, FAILURE_BAD_OPTION, 0, "serve takes no words, only options");
+	if (help)
+		status = print_command_help(FOR_SERVE);
+	else
+		status = at < 0 ? answer_usage("serve", &err, false) : serve(&options);
+	options_free(&options);
+	return status;
+}

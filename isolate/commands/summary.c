@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a run. See summary.h. Paths are what a program asked for, so they pass the sanitiser. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/commands/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "isolate/text.h"
+
+static void print_files(const struct view_summary *v)
+{
+	const struct view_refusal *top = &v->refused[0];
+	struct buffer words = BUFFER_INIT, shown = BUFFER_INIT;
+	char path[512];
+
+	for (size_t i = 1; i < VIEW_REFUSALS; i++)
+		if (v->refused[i].path && (!top->path || v->refused[i].count > top->count))
+			top = &v->refused[i];
+	fprintf(stderr, "cordon: %" PRIu64 " file%s refused", v->denied, v->denied == 1 ? "" : "s");
+	if (top->path) {
+		text_visible_into(path, sizeof path, top->path, strlen(top->path), TEXT_ONE_LINE);
+		fprintf(stderr, ", top: %s (%" PRIu64 " time%s, rule %s)", path, top->count, top->count == 1 ? "" : "s", top->rule);
+		result_allow(top, &words);
+		text_visible(&shown, words.data, words.length, TEXT_ONE_LINE);
+		if (shown.length > 0)
+			fprintf(stderr, ", allow with: %s", shown.data);
+	}
+	fputc('\n', stderr);
+	buffer_free(&words);
+	buffer_free(&shown);
+}
+
+static void print_calls(const struct refused_calls *c)
+{
+	const struct refused_call_sum *top = &c->top[0];
+
+	for (size_t i = 1; i < REFUSED_CALLS; i++)
+		if (c->top[i].count > top->count)
+			top = &c->top[i];
+	fprintf(stderr, "cordon: %" PRIu64 " system call%s refused, top: %s (%" PRIu64 " time%s)\n", c->total, c->total == 1 ? "" : "s", top->name, top->count,
+		top->count == 1 ? "" : "s");
+}
+
+void summary_print(const struct result *r, bool watched)
+{
+	if (!watched && !isatty(STDERR_FILENO))
+		return;
+	if (r->view.denied > 0)
+		print_files(&r->view);
+	if (r->calls.total > 0)
+		print_calls(&r->calls);
+	if (r->events_lost > 0)
+		fprintf(stderr, "cordon: %" PRIu64 " events found no room and are missing from the file\n", r->events_lost);
+}

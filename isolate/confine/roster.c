@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PID 1 tells. See roster.h. It allocates nothing: it also runs in a process that was forked from a Python interpreter. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/confine/roster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "isolate/confine/report.h"
+#include "isolate/confine/watch.h"
+
+#define PATIENCE 20 /* fifths of a millisecond */
+
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+static void send_report(int socket, const struct report *report)
+{
+	while (send(socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+/* The numbers behind the name in a stat file: proc_pid_stat(5). Fields are numbered as there, from 3. Returns false when the process is gone. */
+static bool read_stat(pid_t pid, uint64_t *fields, unsigned count)
+{
+	char path[40], text[1024], *at;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (read_file(path, text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || !at[1])
+		return false;
+	at += 4; /* ") S " */
+	for (unsigned i = 4; i < count; i++)
+		fields[i] = strtoull(at, &at, 10);
+	return true;
+}
+
+static void tell_process(struct roster *r, pid_t pid)
+{
+	uint64_t fields[5] = { 0 };
+	struct report report;
+	char path[40];
+	ssize_t length;
+
+	report_init(&report, REPORT_PROCESS);
+	report.pid = (uint32_t)pid;
+	if (read_stat(pid, fields, 5))
+		report.parent = (uint32_t)fields[4];
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	length = read_file(path, report.context, sizeof report.context);
+	/* The program is started with vfork(2)'s semantics, which end a moment before its new memory has a command line. */
+	for (int tries = 0; length == 0 && tries < PATIENCE; tries++) {
+		const struct timespec moment = { 0, 200000 };
+
+		nanosleep(&moment, NULL);
+		length = read_file(path, report.context, sizeof report.context);
+	}
+	for (ssize_t i = 0; i + 1 < length; i++)
+		if (report.context[i] == '\0')
+			report.context[i] = ' ';
+	send_report(r->socket, &report);
+}
+
+static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
+{
+	struct report report;
+
+	report_init(&report, REPORT_GONE);
+	report.pid = (uint32_t)pid;
+	report.status = is_known ? status & 0xffff : 0;
+	report.count = is_known;
+	send_report(r->socket, &report);
+}
+
+static void take(void *context, pid_t pid)
+{
+	struct roster *r = context;
+
+	for (unsigned i = 0; i < r->count; i++)
+		if (r->known[i].pid == pid) {
+			r->known[i].seen = true;
+			return;
+		}
+	if (r->count == ROSTER_MOST)
+		return;
+	r->known[r->count].pid = pid;
+	r->known[r->count++].seen = true;
+	tell_process(r, pid);
+}
+
+void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace, bool own_network)
+{
+	*r = (struct roster){ .whole_namespace = whole_namespace, .own_network = own_network, .socket = socket };
+	take(r, main);
+}
+
+struct cpu {
+	uint64_t ticks;
+};
+
+static void add_cpu(void *context, pid_t pid)
+{
+	struct cpu *cpu = context;
+	uint64_t fields[18];
+
+	if (read_stat(pid, fields, 18))
+		cpu->ticks += fields[14] + fields[15] + fields[16] + fields[17];
+}
+
+/* Sent to an address outside, where a network of its own has no route: what the kernel counted for both versions of the protocol. */
+static uint64_t read_no_route(void)
+{
+	char text[8192], *names, *values, *end;
+	uint64_t count = 0;
+
+	if (read_file("/proc/self/net/snmp", text, sizeof text) > 0 && (names = strstr(text, "Ip: ")) && (values = strchr(names, '\n'))) {
+		values++;
+		end = values - 1;
+		*end = '\0';
+		for (char *name = strtok_r(names, " ", &names); name; name = strtok_r(NULL, " ", &names)) {
+			if (strcmp(name, "OutNoRoutes") == 0)
+				count = strtoull(values, NULL, 10);
+			values += strcspn(values, " \n");
+			values += *values == ' ';
+		}
+	}
+	if (read_file("/proc/self/net/snmp6", text, sizeof text) > 0 && (names = strstr(text, "Ip6OutNoRoutes")))
+		count += strtoull(names + strlen("Ip6OutNoRoutes"), NULL, 10);
+	return count;
+}
+
+static void sample(struct roster *r)
+{
+	struct watch_totals totals = { 0, 0 };
+	struct cpu cpu = { 0 };
+	struct rusage reaped;
+	struct statvfs workspace;
+	struct report report;
+	uint64_t no_route = r->own_network ? read_no_route() : 0;
+
+	report_init(&report, REPORT_SAMPLE);
+	watch_look(r->whole_namespace, &totals);
+	watch_each(r->whole_namespace, add_cpu, &cpu);
+	report.usage.user_us = cpu.ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (getrusage(RUSAGE_CHILDREN, &reaped) == 0)
+		report.usage.user_us += (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000000 + (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec);
+	report.usage.peak_memory_bytes = totals.resident_bytes;
+	report.usage.peak_processes = totals.processes;
+	if (r->whole_namespace && statvfs("/workspace", &workspace) == 0)
+		report.usage.written_bytes = (uint64_t)(workspace.f_blocks - workspace.f_bfree) * workspace.f_frsize;
+	if (no_route > r->no_route)
+		report.count = no_route - r->no_route < UINT32_MAX ? (uint32_t)(no_route - r->no_route) : UINT32_MAX;
+	r->no_route = no_route;
+	send_report(r->socket, &report);
+}
+
+void roster_look(struct roster *r, bool sample_now)
+{
+	struct timespec now;
+	int64_t now_ns;
+
+	for (unsigned i = 0; i < r->count; i++)
+		r->known[i].seen = false;
+	if (watch_each(r->whole_namespace, take, r) == 0)
+		for (unsigned i = 0; i < r->count;) {
+			if (r->known[i].seen) {
+				i++;
+				continue;
+			}
+			tell_gone(r, r->known[i].pid, 0, false);
+			r->known[i] = r->known[--r->count];
+		}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (!sample_now && now_ns - r->sampled_ns < ROSTER_SAMPLE_NS)
+		return;
+	r->sampled_ns = now_ns;
+	sample(r);
+}
+
+void roster_reaped(struct roster *r, pid_t pid, int status)
+{
+	/* Those that ended since the last look and were collected by their own parents ended before this one was. */
+	for (unsigned i = 0; i < r->count;) {
+		pid_t known = r->known[i].pid;
+
+		if (known != pid && (kill(known, 0) == 0 || errno != ESRCH)) {
+			i++;
+			continue;
+		}
+		r->known[i] = r->known[--r->count];
+		if (known != pid)
+			tell_gone(r, known, 0, false);
+	}
+	tell_gone(r, pid, status, true);
+}
+
+void roster_say_paused(int socket, bool paused)
+{
+	struct report report;
+
+	report_init(&report, paused ? REPORT_STOPPED : REPORT_CONTINUED);
+	send_report(socket, &report);
+}

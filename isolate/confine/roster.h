@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PID 1 tells while a program runs, where somebody watches: processes that come and go, and what all of them use.
+ *
+ * It is learnt by looking at /proc each time the memory is summed up (every 20 ms), and from the processes that PID 1 itself reaps. So one that lives for less than that may never
+ * be seen, and how a child ended that its own parent waited for is not known. Both are said in the manual. Nothing here waits: a report that finds no room is
+ * counted, and the count goes with the next sample.
+ */
+#ifndef CORDON_ISOLATE_CONFINE_ROSTER_H
+#define CORDON_ISOLATE_CONFINE_ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ROSTER_MOST 1024          /* processes that are kept apart; more than that are only counted */
+#define ROSTER_SAMPLE_NS INT64_C(250000000)
+
+struct roster {
+	bool whole_namespace, own_network;
+	int socket;                   /* to the supervisor; reports are sent without waiting */
+	int64_t sampled_ns;
+	uint64_t no_route;            /* the kernel's counter at the last sample */
+	unsigned count;
+	struct { pid_t pid; bool seen; } known[ROSTER_MOST];
+};
+
+/* Begins with the program's process, which it tells of. whole_namespace as for watch_look; own_network: the network namespace is the sandbox's alone. */
+void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace, bool own_network);
+
+/* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
+void roster_look(struct roster *r, bool sample_now);
+
+/* A process was reaped with this wait(2) status. */
+void roster_reaped(struct roster *r, pid_t pid, int status);
+
+/* Says over a socket that all were stopped, or run again; to whoever asked for it, so whether or not anybody watches. */
+void roster_say_paused(int socket, bool paused);
+
+#endif

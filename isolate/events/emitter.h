@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one emitter of events: CloudEvents 1.0, one JSON object a line.
+ *
+ * Hand-written for the hot path: a line is built in place, in a buffer that was allocated once, and nothing is allocated for an event. A line that does not fit is
+ * taken back whole and counted; its sequence number is used up, so that the gap shows, and events.dropped says how many as soon as there is room. Text of
+ * any bytes can be written: what is no UTF-8 becomes U+FFFD, and the bytes stand beside it in base64.
+ */
+#ifndef CORDON_ISOLATE_EVENTS_EMITTER_H
+#define CORDON_ISOLATE_EVENTS_EMITTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isolate/events/table.h"
+
+#define EMITTER_LINE_MAX 65536u /* longest line, its newline included */
+#define EMITTER_SUBJECT_MAX 40
+
+struct emitter;
+
+enum emitter_mode {
+	EMITTER_DROPS, /* a reader that is slow loses events */
+	EMITTER_WAITS  /* waits for the reader, at most EMITTER_PATIENCE_MS in all until it has caught up: for one that keeps up and must not miss any */
+};
+
+#define EMITTER_PATIENCE_MS 1000
+
+/*
+ * An emitter that writes to fd (non-blocking; it becomes the emitter's, and is closed by emitter_free). subject is the execution's id, copied. Returns NULL
+ * without memory; the descriptor then stays the caller's.
+ */
+struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode);
+
+/* Writes what it can of the rest, waiting at most wait_ms for the reader, and frees everything. NULL is allowed. */
+void emitter_free(struct emitter *e, int wait_ms);
+
+/*
+ * One event: emit_begin, fields, emit_end. time_ns is of CLOCK_REALTIME; 0 is now. A field's kind must be the table's.
+ */
+void emit_begin(struct emitter *e, enum event_type type, int64_t time_ns);
+void emit_text(struct emitter *e, enum event_field field, const char *text);
+void emit_bytes(struct emitter *e, enum event_field field, const void *bytes, size_t length);
+void emit_number(struct emitter *e, enum event_field field, int64_t value);
+void emit_truth(struct emitter *e, enum event_field field, bool value);
+void emit_json(struct emitter *e, enum event_field field, const char *text, size_t length); /* one object, one line, already checked */
+void emit_words(struct emitter *e, enum event_field field, const char *const *words, size_t count);
+void emit_end(struct emitter *e);
+
+/* Writes what has been gathered, as far as the reader takes it. */
+void emit_flush(struct emitter *e);
+
+/* The lines that wait: for an emitter without a descriptor (-1), which nobody reads but its owner. */
+const char *emitter_lines(const struct emitter *e, size_t *length);
+
+/* Whether lines wait for the reader; the descriptor, to watch for room. */
+bool emitter_is_waiting(const struct emitter *e);
+int emitter_fd(const struct emitter *e);
+
+/* How many events were dropped in all. */
+uint64_t emitter_lost(const struct emitter *e);
+
+/* CLOCK_REALTIME in nanoseconds. */
+int64_t emitter_now_ns(void);
+
+#endif

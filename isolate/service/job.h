@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executions of the daemon: queued, run in a worker process, answered.
+ *
+ * A worker gets its request in a memory file, speaks of what happens over a socket, and leaves its answer in another memory file, so that a record of any size costs
+ * the loop nothing until it is sent. The first-come queue is bounded; so is what runs at a time.
+ */
+#ifndef CORDON_ISOLATE_SERVICE_JOB_H
+#define CORDON_ISOLATE_SERVICE_JOB_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/events/emitter.h"
+#include "isolate/service/protocol.h"
+#include "isolate/service/server.h"
+
+enum job_state { JOB_WAITS, JOB_RUNS, JOB_PAUSED };
+
+/* Bytes on a worker's control channel beside the numbers of signals: isolate/tiers/tier.h. */
+struct job {
+	struct job *next, *previous;
+	struct server *server;
+	struct connection *owner;            /* who gets the answer; NULL when nobody does any more */
+	char request_id[PROTOCOL_ID_MAX];
+	char id[EMITTER_SUBJECT_MAX];
+	enum protocol_method method;
+	enum job_state state;
+	bool has_begun, has_ended;           /* which events of it were seen */
+	bool wants_end;                      /* was told to end */
+	int request, answer, channel, pidfd; /* -1: none */
+	int streams[3];                      /* the client's, or -1 */
+	pid_t pid;
+	int64_t begun_us;
+	struct event *on_channel, *on_exit, *on_patience;
+	size_t length;                       /* of what has come of a line */
+	char line[EMITTER_LINE_MAX];
+};
+
+/*
+ * Takes a request for an execution. streams are three descriptors, -1 where there are none; they are the job's from here on, in any case. Returns the job, which
+ * may be running when it does; or NULL, with a refusal.
+ */
+struct job *job_new(struct server *s, struct connection *owner, const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
+
+/* The execution of an id, or NULL. */
+struct job *job_find(struct server *s, const char *id);
+
+/* Sends a byte to the supervisor: a signal, or CONTROL_PAUSE, CONTROL_RESUME. Returns false when there is no room for it, or nothing runs yet. */
+bool job_control(struct job *j, unsigned char byte);
+
+/* Ends an execution. One that waits is answered at once; the supervisor of one that does not end in five seconds is killed. */
+void job_end(struct job *j);
+
+/* The connection is gone: its executions end, and are answered to nobody. */
+void job_disown(struct server *s, const struct connection *owner);
+
+/* The listing of all as a JSON array. */
+void job_list(const struct server *s, struct buffer *out);
+
+#endif

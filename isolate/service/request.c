@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The methods of the control protocol. See request.h.
+ *
+ * Each either answers at once, or hands the request on as an execution, or refuses. Nothing here waits.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/service/request.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "isolate/service/answers.h"
+#include "isolate/service/connection_state.h"
+#include "isolate/service/job.h"
+#include "isolate/tiers/tier.h"
+
+#define JOBS_MAX 256 /* of one connection */
+
+static void say_result(struct connection *c, const struct protocol_request *r, struct buffer *result)
+{
+	struct buffer line = BUFFER_INIT;
+
+	if (!result->failed && result->length > 0)
+		protocol_result(&line, r->id, result->data, result->length);
+	if (!line.failed && line.length > 0)
+		connection_send(c, line.data, line.length);
+	buffer_free(&line);
+	buffer_free(result);
+}
+
+void request_refuse(struct connection *c, const struct protocol_request *r, const struct protocol_refusal *refusal)
+{
+	struct buffer line = BUFFER_INIT;
+
+	protocol_error(&line, r->id, refusal->code, refusal->message, NULL, 0);
+	if (!line.failed && line.length > 0)
+		connection_send(c, line.data, line.length);
+	buffer_free(&line);
+}
+
+static void say_true(struct connection *c, const struct protocol_request *r)
+{
+	struct buffer result = BUFFER_INIT;
+
+	buffer_add_text(&result, "{\"ok\":true}");
+	say_result(c, r, &result);
+}
+
+static bool refuse(struct protocol_refusal *refusal, int code, const char *message)
+{
+	refusal->code = code;
+	snprintf(refusal->message, sizeof refusal->message, "%s", message);
+	return false;
+}
+
+/* A member that is true or false; false where it is missing. */
+static bool is_set(const struct protocol_request *r, const char *key)
+{
+	struct json_slice value = json_slice_of(r->params.text, r->params.length, key);
+
+	return value.text && value.length == 4 && memcmp(value.text, "true", 4) == 0;
+}
+
+static bool begin_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	struct server *s = c->server;
+	int streams[STREAMS] = { -1, -1, -1 };
+	bool detach = is_set(r, "detach");
+	struct buffer result = BUFFER_INIT;
+	struct job *j;
+
+	if (is_set(r, "streams")) {
+		if (c->stream_count != STREAMS || detach)
+			return refuse(refusal, ERROR_PARAMS, "streams needs three descriptors with the request, and does not go with detach");
+		memcpy(streams, c->streams, sizeof streams);
+		c->stream_count = 0;
+	}
+	if (!detach && (c->jobs >= JOBS_MAX || !r->id[0])) {
+		for (size_t i = 0; i < STREAMS; i++)
+			if (streams[i] >= 0)
+				close(streams[i]);
+		return refuse(refusal, c->jobs >= JOBS_MAX ? ERROR_BUSY : ERROR_REQUEST, c->jobs >= JOBS_MAX ? "this connection has too many executions already"
+												   : "an execution needs an id to be answered with, or detach");
+	}
+	c->jobs += !detach;
+	j = job_new(s, detach ? NULL : c, r, streams, refusal);
+	if (!j && refusal->code != 0)
+		c->jobs -= !detach;
+	if (!j || !detach)
+		return refusal->code == 0;
+	buffer_printf(&result, "{\"execution_id\":\"%s\"}", j->id);
+	say_result(c, r, &result);
+	return true;
+}
+
+/* The execution that a request names. */
+static struct job *named_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	char id[EMITTER_SUBJECT_MAX] = "";
+	struct job *j;
+
+	if (!protocol_text(r, "execution_id", id, sizeof id, refusal))
+		return NULL;
+	j = job_find(c->server, id);
+	if (!j)
+		refuse(refusal, ERROR_NO_SUCH, "there is no such execution, or it has ended");
+	return j;
+}
+
+static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte, struct protocol_refusal *refusal)
+{
+	struct job *j = named_job(c, r, refusal);
+
+	if (!j)
+		return false;
+	if (byte == SIGKILL) {
+		/* The answer first: ending an execution that waits answers its owner at once. */
+		say_true(c, r);
+		job_end(j);
+		return true;
+	}
+	if (!job_control(j, byte))
+		return refuse(refusal, ERROR_BUSY, "the execution has not begun, or does not listen");
+	say_true(c, r);
+	return true;
+}
+
+static bool signal_jobs(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	int64_t number = 0;
+
+	if (!protocol_number(r, "signal", 1, 63, &number, refusal))
+		return false;
+	if (number == 0)
+		return refuse(refusal, ERROR_PARAMS, "signal is missing");
+	if (json_slice_of(r->params.text, r->params.length, "execution_id").text)
+		return control(c, r, (unsigned char)number, refusal);
+	for (struct job *j = c->server->jobs; j; j = j->next)
+		if (j->owner == c)
+			job_control(j, (unsigned char)number);
+	say_true(c, r);
+	return true;
+}
+
+static bool subscribe(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	struct bus *bus = c->server->bus;
+	int64_t since = (int64_t)bus_next(bus) - 1;
+	struct event_filter filter = { "", "" };
+	struct buffer result = BUFFER_INIT;
+
+	if (!protocol_number(r, "since", 0, INT64_C(900000000000000000), &since, refusal) || !protocol_text(r, "type", filter.type, sizeof filter.type, refusal) ||
+	    !protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
+		return false;
+	c->subscribed = true;
+	c->filter = filter;
+	c->cursor = (uint64_t)since + 1;
+	if (c->cursor > bus_next(bus))
+		c->cursor = bus_next(bus);
+	buffer_printf(&result, "{\"next\":%llu,\"oldest\":%llu}", (unsigned long long)bus_next(bus), (unsigned long long)bus_oldest(bus));
+	say_result(c, r, &result);
+	return true;
+}
+
+static bool perform(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	struct buffer result = BUFFER_INIT;
+
+	switch (r->method) {
+	case METHOD_RUN:
+	case METHOD_EXECUTE:
+	case METHOD_VALIDATE:
+		return begin_job(c, r, refusal);
+	case METHOD_KILL:
+		return control(c, r, SIGKILL, refusal);
+	case METHOD_PAUSE:
+		return control(c, r, CONTROL_PAUSE, refusal);
+	case METHOD_RESUME:
+		return control(c, r, CONTROL_RESUME, refusal);
+	case METHOD_SIGNAL:
+		return signal_jobs(c, r, refusal);
+	case METHOD_SUBSCRIBE:
+		return subscribe(c, r, refusal);
+	case METHOD_UNSUBSCRIBE:
+		c->subscribed = false;
+		say_true(c, r);
+		return true;
+	case METHOD_LIST:
+		job_list(c->server, &result);
+		break;
+	case METHOD_INFO:
+		answers_info(c->server, &result);
+		break;
+	case METHOD_COUNT:
+		break;
+	}
+	say_result(c, r, &result);
+	return true;
+}
+
+void request_take(struct connection *c, const char *line, size_t length)
+{
+	struct protocol_request request;
+	struct protocol_refusal refusal = { 0, "" };
+
+	/* An empty line keeps a connection alive, as it does elsewhere. */
+	if (length > 0 && (!protocol_read(line, length, &request, &refusal) || !perform(c, &request, &refusal)))
+		request_refuse(c, &request, &refusal);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's loop. See server.h.
+ *
+ * Order matters in one place: what an execution said is written to the log before a subscriber sees it. Stopping goes by degrees: no new clients, what waits is answered,
+ * what runs is ended and its records delivered, then the loop ends; after ten seconds it ends anyway.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/service/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "isolate/service/connection.h"
+#include "isolate/service/job.h"
+#include "isolate/service/socket.h"
+
+#define STOP_S 10
+#define ACCEPTS_AT_ONCE 16
+
+int64_t server_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void server_publish(struct server *s)
+{
+	bus_commit(s->bus);
+	connection_pump_all(s);
+}
+
+void server_check_stop(struct server *s)
+{
+	if (s->stopping && !s->jobs && !connection_any_waiting(s))
+		event_base_loopbreak(s->base);
+}
+
+static void on_accept(evutil_socket_t listener, short what, void *argument)
+{
+	struct server *s = argument;
+
+	(void)what;
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0)
+			return;
+		if (socket_peer_is_ours(fd))
+			connection_new(s, fd);
+		else
+			close(fd);
+	}
+}
+
+static void on_stop_timer(evutil_socket_t fd, short what, void *argument)
+{
+	struct server *s = argument;
+
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(s->base);
+}
+
+static void on_stop(evutil_socket_t number, short what, void *argument)
+{
+	const struct timeval longest = { STOP_S, 0 };
+	struct server *s = argument;
+
+	(void)number;
+	(void)what;
+	if (s->stopping)
+		return;
+	s->stopping = true;
+	event_del(s->on_accept);
+	event_add(s->stop_timer, &longest);
+	/* Those that wait first, so that none begins in the place of one that ends. */
+	for (int waiting = 1; waiting >= 0; waiting--)
+		for (struct job *j = s->jobs, *next; j; j = next) {
+			next = j->next;
+			if ((j->state == JOB_WAITS) == waiting)
+				job_end(j);
+		}
+	server_check_stop(s);
+}
+
+static int open_all(struct server *s, bool *passed, struct error *err)
+{
+	s->listener = socket_listen(s->options->socket, passed, err);
+	if (s->listener < 0)
+		return -1;
+	s->audit = audit_open(s->options->audit, s->options->audit_size, s->options->audit_keep, err);
+	if (!s->audit)
+		return -1;
+	s->bus = bus_new(s->audit);
+	s->base = event_base_new();
+	if (s->base) {
+		s->on_accept = event_new(s->base, s->listener, EV_READ | EV_PERSIST, on_accept, s);
+		s->on_stop[0] = evsignal_new(s->base, SIGTERM, on_stop, s);
+		s->on_stop[1] = evsignal_new(s->base, SIGINT, on_stop, s);
+		s->stop_timer = event_new(s->base, -1, 0, on_stop_timer, s);
+	}
+	if (!s->bus || !s->base || !s->on_accept || !s->on_stop[0] || !s->on_stop[1] || !s->stop_timer || event_add(s->on_accept, NULL) != 0 ||
+	    event_add(s->on_stop[0], NULL) != 0 || event_add(s->on_stop[1], NULL) != 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the daemon");
+	return 0;
+}
+
+static void close_all(struct server *s, bool passed)
+{
+	struct event *events[] = { s->on_accept, s->on_stop[0], s->on_stop[1], s->stop_timer };
+
+	while (s->connections)
+		connection_close(s->connections);
+	if (s->bus)
+		bus_commit(s->bus);
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+		if (events[i])
+			event_free(events[i]);
+	if (s->base)
+		event_base_free(s->base);
+	bus_free(s->bus);
+	audit_close(s->audit);
+	if (s->listener >= 0) {
+		close(s->listener);
+		if (!passed)
+			unlink(s->options->socket);
+	}
+}
+
+/* A descriptor for each client and several for each execution: as many as the user may have. */
+static void raise_descriptors(void)
+{
+	struct rlimit own;
+
+	if (getrlimit(RLIMIT_NOFILE, &own) == 0 && own.rlim_cur < own.rlim_max) {
+		own.rlim_cur = own.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &own);
+	}
+}
+
+int server_run(const struct server_options *options, struct error *err)
+{
+	struct server s = { .options = options, .listener = -1, .started_us = server_now_us() };
+	bool passed = false;
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	raise_descriptors();
+	status = open_all(&s, &passed, err);
+	if (status == 0) {
+		fprintf(stderr, "cordon serve: listening at %s\n", passed ? "the socket that was passed" : options->socket);
+		event_base_dispatch(s.base);
+	}
+	close_all(&s, passed);
+	return status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon: one thread, one loop, every execution in a process of its own.
+ *
+ * The loop is libevent's. What comes next for this daemon is MCP over HTTP: libevent has an HTTP server and bufferevents on the same base, notices a client that has
+ * closed (EV_CLOSED) while its answer is being computed, and is packaged everywhere; libuv has no HTTP, and libmicrohttpd does not notice. The control socket
+ * itself is read with recvmsg(2), since bufferevents know nothing of descriptors that come along.
+ *
+ * An execution runs in a worker process with the same supervisor as `cordon run`. So whatever dies takes nothing else with it: a worker that is killed ends one
+ * execution; the daemon's death ends its workers (PR_SET_PDEATHSIG), and the end of a worker ends its sandbox (the lifeline of isolate/confine/reap.h).
+ */
+#ifndef CORDON_ISOLATE_SERVICE_SERVER_H
+#define CORDON_ISOLATE_SERVICE_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+
+#include "isolate/error.h"
+#include "isolate/service/audit.h"
+#include "isolate/service/bus.h"
+
+struct connection;
+struct job;
+
+struct server_options {
+	const char *socket, *audit;          /* paths; NULL: the defaults */
+	uint64_t audit_size;
+	unsigned audit_keep, jobs, queue, connections;
+};
+
+struct server {
+	struct event_base *base;
+	const struct server_options *options;
+	struct audit *audit;
+	struct bus *bus;
+	struct connection *connections;      /* doubly linked, the one that was heard of last first */
+	unsigned connection_count;
+	struct job *jobs, *last_job;         /* in the order in which they came */
+	unsigned running, waiting;
+	uint64_t executions;
+	int64_t started_us;
+	int listener;
+	struct event *on_accept, *on_stop[2], *stop_timer;
+	bool stopping;
+};
+
+/* Runs until SIGTERM or SIGINT. Returns 0, or -1 with DAEMON_RUNNING, PATH_MISSING or RESOURCES_EXHAUSTED. */
+int server_run(const struct server_options *options, struct error *err);
+
+/* To be called when something ended: a daemon that is stopping stops when nothing is left to do. */
+void server_check_stop(struct server *s);
+
+/* Writes what was published to the log and shows it to the subscribers. */
+void server_publish(struct server *s);
+
+/* CLOCK_MONOTONIC in microseconds. */
+int64_t server_now_us(void);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control socket. See socket.h.
+ *
+ * A socket file says nothing about whether somebody listens: connecting to it does. Two daemons that find the same dead file at once are kept apart by a lock beside it,
+ * which the winner holds for as long as it lives.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/service/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define FIRST_PASSED 3
+#define BACKLOG 128
+
+bool socket_default_path(char *out, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	int length = -1;
+
+	if (runtime && runtime[0] == '/')
+		length = snprintf(out, size, "%s/cordon/control.sock", runtime);
+	else if (geteuid() == 0)
+		length = snprintf(out, size, "/run/cordon/control.sock");
+	return length > 0 && (size_t)length < size;
+}
+
+static int address_of(const char *path, struct sockaddr_un *address, struct error *err)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof address->sun_path)
+		return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the control socket %.200s", path);
+	memcpy(address->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+/* What a service manager passed: sd_listen_fds(3), by its protocol. -1: nothing. */
+static int take_passed(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	int listening = 0, fd = FIRST_PASSED;
+	socklen_t length = sizeof listening;
+
+	if (!pid || !count || strtol(pid, NULL, 10) != getpid() || strtol(count, NULL, 10) < 1)
+		return -1;
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) != 0 || !listening)
+		return -1;
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+		return -1;
+	return fd;
+}
+
+/* The directory of the socket, made when it is missing; ours alone when it is. */
+static int prepare_directory(const char *path, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char directory[sizeof ((struct sockaddr_un *)0)->sun_path];
+	struct stat st;
+
+	if (!slash || slash == path)
+		return 0;
+	snprintf(directory, sizeof directory, "%.*s", (int)(slash - path), path);
+	if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+		return error_set(err, FAILURE_PATH_MISSING, errno, "making the directory %s of the control socket", directory);
+	if (stat(directory, &st) != 0 || !S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0))
+		return error_set(err, FAILURE_PATH_MISSING, EACCES, "%s, the directory of the control socket, belongs to somebody else", directory);
+	return 0;
+}
+
+/* Held until the process ends: the descriptor is left open on purpose. */
+static int lock_beside(const char *path, struct error *err)
+{
+	char lock[sizeof ((struct sockaddr_un *)0)->sun_path + 8];
+	int fd;
+
+	snprintf(lock, sizeof lock, "%s.lock", path);
+	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s", lock);
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		error_set(err, FAILURE_DAEMON_RUNNING, errno, "a daemon holds %s", lock);
+		close(fd);
+		return -1;
+	}
+	return 0;
+}
+
+static int bind_new(const char *path, struct error *err)
+{
+	struct sockaddr_un address;
+	mode_t mask;
+	int fd, status;
+
+	if (address_of(path, &address, err) < 0 || prepare_directory(path, err) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN) {
+		error_set(err, FAILURE_DAEMON_RUNNING, 0, "a daemon answers at %s", path);
+		goto fail;
+	}
+	if (lock_beside(path, err) < 0)
+		goto fail;
+	unlink(path);
+	mask = umask(0177);
+	status = bind(fd, (struct sockaddr *)&address, sizeof address);
+	umask(mask);
+	if (status == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	error_set(err, FAILURE_PATH_MISSING, errno, "listening at %s", path);
+fail:
+	close(fd);
+	return -1;
+}
+
+int socket_listen(const char *path, bool *passed, struct error *err)
+{
+	int fd = take_passed();
+
+	*passed = fd >= 0;
+	return fd >= 0 ? fd : bind_new(path, err);
+}
+
+int socket_connect(const char *path, struct error *err)
+{
+	struct sockaddr_un address;
+	int fd, status;
+
+	if (address_of(path, &address, err) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making a socket");
+	do
+		status = connect(fd, (struct sockaddr *)&address, sizeof address);
+	while (status != 0 && errno == EINTR);
+	if (status != 0) {
+		error_set(err, FAILURE_DAEMON_MISSING, errno, "connecting to %s", path);
+	} else if (!socket_peer_is_ours(fd)) {
+		error_set(err, FAILURE_DAEMON_MISSING, EPERM, "the daemon at %s belongs to another user", path);
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+bool socket_peer_is_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}

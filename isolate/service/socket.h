@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control socket: where it is, making it, reaching it.
+ *
+ * It belongs to one user: mode 0600 in a directory of mode 0700, and besides that each side asks the kernel who the other is (SO_PEERCRED).
+ */
+#ifndef CORDON_ISOLATE_SERVICE_SOCKET_H
+#define CORDON_ISOLATE_SERVICE_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "isolate/error.h"
+
+/* $XDG_RUNTIME_DIR/cordon/control.sock; for root without one /run/cordon/control.sock. Returns false when there is no such directory. */
+bool socket_default_path(char *out, size_t size);
+
+/*
+ * The listening socket, non-blocking: the one that a service manager passed (sd_listen_fds(3)), or a new one at path. *passed says which. A socket whose daemon is dead is
+ * replaced, one that is answered is DAEMON_RUNNING. Returns -1 with that, or PATH_MISSING.
+ */
+int socket_listen(const char *path, bool *passed, struct error *err);
+
+/* Connects, blocking. Returns -1 with DAEMON_MISSING. */
+int socket_connect(const char *path, struct error *err);
+
+/* Whether the other end is this user, or root. */
+bool socket_peer_is_ours(int fd);
+
+#endif

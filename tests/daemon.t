@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon: what it runs, whom it answers, what it survives."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import termios
+import threading
+import time
+
+from lib import leaks, sandbox, tap
+from lib.daemon import Client, Daemon, body, command
+from lib.sandbox import PYTHON, run
+
+
+def through(daemon, *arguments, **more):
+    return run(arguments[0], "--daemon", "--socket", daemon.socket, *arguments[1:], **more)
+
+
+@tap.test("the socket is its user's alone, and a daemon that lives is not replaced")
+def _():
+    with Daemon() as daemon:
+        tap.equal(os.stat(daemon.socket).st_mode & 0o777, 0o600, "mode")
+        result = run("serve", "--socket", daemon.socket, "--audit", os.path.join(leaks.scratch(), "other")).expect(125)
+        tap.like(result.errors, r"\[daemon_running\]", "a second daemon")
+        other = run("serve", "--socket", os.path.join(leaks.scratch(), "s"), "--audit", daemon.audit).expect(125)
+        tap.like(other.errors, r"\[daemon_running\]", "a second daemon on one log")
+        tap.equal(daemon.answers(), True, "the first goes on")
+
+
+@tap.test("a dead daemon's socket is replaced, and the numbers go on")
+def _():
+    daemon = Daemon()
+    with Client(daemon) as client:
+        client.call("sandbox.run", command("true"))
+    daemon.stop(signal.SIGKILL)
+    last = daemon.log()[-1]["sequence"]
+    with open(daemon.audit, "ab") as file:
+        file.write(b'{"sequence":77,"torn')
+    daemon.start()
+    with daemon, Client(daemon) as client:
+        tap.equal(client.call("daemon.info")["next"], last + 1, "next")
+        client.call("sandbox.run", command("true"))
+        tap.equal([e["sequence"] for e in daemon.log()], list(range(1, daemon.log()[-1]["sequence"] + 1)), "no gap, no torn line")
+
+
+@tap.test("no daemon: --daemon says so")
+def _():
+    result = run("run", "--daemon", "--socket", os.path.join(leaks.scratch(), "none"), "--", "true").expect(125)
+    tap.like(result.errors, r"\[daemon_missing\]", "failure")
+
+
+@tap.test("run, exec and validate give through it what they give without it")
+def _():
+    with Daemon() as daemon:
+        tap.equal(through(daemon, "run", "--", "sh", "-c", "echo out; echo err >&2; exit 7").expect(7).out, b"out\n", "streams and status")
+        tap.equal(through(daemon, "run", "--stdin", "--", "cat", stdin=b"in\xff").expect(0).out, b"in\xff", "stdin, to the byte")
+        through(daemon, "run", "--", "sh", "-c", "kill -9 $$").expect(137)
+        through(daemon, "run", "--timeout", "0.3", "--", "sleep", "9").expect(124)
+        through(daemon, "run", "--", "no-such-command").expect(127)
+        record = through(daemon, "exec", "--python", PYTHON, "--args", '{"n": 12345678901234567890}', "-", stdin=b"return args['n']").expect(0).record
+        tap.equal(record["output"], 12345678901234567890, "a large number")
+        through(daemon, "exec", "--python", PYTHON, "-", stdin=b"import os").expect(2)
+        through(daemon, "validate", "--python", PYTHON, "-", stdin=b"return 1").expect(0)
+        tap.like(through(daemon, "validate", "--python", PYTHON, "-", stdin=b"import os").expect(2).text, "import of 'os'", "violations")
+        tap.equal(through(daemon, "run", "--json", "--python", PYTHON, "--code", "print('\u00e9')").expect(0).record["stdout"], "\u00e9\n", "a script")
+        tap.like(through(daemon, "run", "--ro", "/nonexistent", "--", "true").expect(125).errors, r"\[path_missing\]", "failures keep their code")
+
+
+@tap.test("paths and variables are the caller's")
+def _():
+    with Daemon(env=dict(os.environ, ONE="daemon")) as daemon:
+        here = leaks.scratch()
+        with open(os.path.join(here, "file"), "w", encoding="utf-8") as file:
+            file.write("content")
+        result = through(daemon, "run", "--copy-in", "file", "--inherit-env", "ONE", "--", "sh", "-c", "cat file; echo $ONE", cwd=here, env=dict(os.environ, ONE="caller"))
+        tap.equal(result.out, b"contentcaller\n", "output")
+
+
+@tap.test("SIGINT of the caller reaches the program, and its end ends the execution")
+def _():
+    with Daemon() as daemon, Client(daemon) as client:
+        process = sandbox.start("run", "--daemon", "--socket", daemon.socket, "--", "sh", "-c", "trap 'echo got; exit 5' INT; echo up; while :; do sleep 0.05; done",
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        tap.equal(process.stdout.readline(), b"up\n", "it runs")
+        process.send_signal(signal.SIGINT)
+        tap.equal(sandbox.finish(process)[:2], (5, b"got\n"), "status and output")
+        process = sandbox.start("run", "--daemon", "--socket", daemon.socket, "--", "sh", "-c", "echo up; sleep 60")
+        tap.equal(process.stdout.readline(), b"up\n", "it runs")
+        process.kill()
+        sandbox.finish(process)
+        tap.eventually(lambda: client.call("sandbox.list") == [], "the execution ended with its client", 10)
+
+
+@tap.test("--tty gives the program a terminal, and the caller's is as it was afterwards")
+def _():
+    with Daemon() as daemon:
+        master, slave = os.openpty()
+        before = termios.tcgetattr(slave)
+        process = sandbox.start("run", "--daemon", "--socket", daemon.socket, "--tty", "--", "sh", "-c", "test -t 0 && echo ready; read word; echo got $word; exit 4",
+                                stdin=slave, stdout=slave, stderr=slave)
+        shown = b""
+        while b"got typed\r\n" not in shown:
+            shown += os.read(master, 4096)
+            if b"ready\r\n" in shown and b"typed" not in shown:
+                os.write(master, b"typed\n")
+        tap.equal(process.wait(10), 4, "status")
+        tap.equal((shown.count(b"typed"), b"\r\r" in shown), (2, False), "typed keys are echoed once, by the program's terminal: %r" % shown)
+        tap.equal(termios.tcgetattr(slave), before, "the terminal")
+        os.close(master)
+        os.close(slave)
+
+
+@tap.test("kill, pause and resume; the clock stands still meanwhile")
+def _():
+    with Daemon() as daemon, Client(daemon) as one, Client(daemon) as two:
+        two.call("events.subscribe", {"type": "sandbox.*"})
+        one.send("sandbox.run", command("sh", "-c", "i=0; while [ $i -lt 20 ]; do sleep 0.02; i=$((i+1)); done; echo end", timeout=2), 1)
+        subject = two.event("sandbox.started")["subject"]
+        tap.eventually(lambda: "result" in two.request("sandbox.pause", {"execution_id": subject}), "paused", 5)
+        two.event("sandbox.paused")
+        tap.equal(two.call("sandbox.list")[0]["state"], "paused", "state")
+        one.connection.settimeout(2.5)
+        try:
+            tap.fail("a paused program ended: %r" % one.line())
+        except socket.timeout:
+            pass
+        one.connection.settimeout(30)
+        two.call("sandbox.resume", {"execution_id": subject})
+        record = one.answer(1)["result"]["record"]
+        tap.equal((record["stdout"], record["timed_out"]), ("end\n", False), "record")
+        tap.between(record["duration_ms"], 300, 2000, "the pause does not count")
+        one.send("sandbox.run", command("sleep", "60"), 2)
+        subject = two.event("sandbox.started")["subject"]
+        tap.equal(two.call("sandbox.kill", {"execution_id": subject}), {"ok": True}, "kill")
+        tap.equal(one.answer(2)["result"]["status"], 137, "status")
+        tap.equal(two.request("sandbox.kill", {"execution_id": subject})["error"]["code"], -32002, "no such execution")
+
+
+@tap.test("a detached execution outlives its client")
+def _():
+    with Daemon() as daemon, Client(daemon) as watcher:
+        watcher.call("events.subscribe", {})
+        with Client(daemon) as client:
+            subject = client.call("sandbox.run", dict(command("sleep", "0.4"), detach=True))["execution_id"]
+        executed = watcher.event("sandbox.executed")
+        tap.equal((executed["subject"], executed["data"]["success"]), (subject, True), "it ran to its end")
+
+
+@tap.test("events are replayed from a number, filtered by type and subject, and printed by cordon events")
+def _():
+    with Daemon() as daemon, Client(daemon) as client:
+        first = client.call("sandbox.run", command("echo", "one"))["record"]["execution_id"]
+        second = client.call("sandbox.run", command("echo", "two"))["record"]["execution_id"]
+        log = daemon.log()
+        client.call("events.subscribe", {"since": 0})
+        tap.equal([client.event() for _ in log], log, "replay of everything")
+        tap.ok({first, second} == {e["subject"] for e in log}, "subjects")
+        printed = run("events", "--audit", daemon.audit, "--type", "output.*", "--subject", second).expect(0)
+        tap.equal([json.loads(line)["data"]["text"] for line in printed.text.splitlines()], ["two\n"], "cordon events")
+        middle = log[len(log) // 2]["sequence"]
+        printed = run("events", "--audit", daemon.audit, "--since", str(middle)).expect(0)
+        tap.equal([json.loads(line)["sequence"] for line in printed.text.splitlines()], [e["sequence"] for e in log if e["sequence"] > middle], "--since")
+        process = sandbox.start("events", "--follow", "--since", str(middle), "--audit", daemon.audit, "--socket", daemon.socket)
+        client.call("sandbox.run", command("echo", "three"))
+        lines = []
+        while not lines or lines[-1]["type"] != "sandbox.executed" or len(lines) < len(log) - middle + 3:
+            lines.append(json.loads(process.stdout.readline()))
+        process.terminate()
+        sandbox.finish(process)
+        tap.equal([e["sequence"] for e in lines], list(range(middle + 1, middle + 1 + len(lines))), "--follow goes on without a gap")
+
+
+@tap.test("the log is rotated by size and stays in sequence")
+def _():
+    with Daemon("--audit-size", "0.02", "--audit-keep", "100") as daemon, Client(daemon) as client:
+        for _ in range(40):
+            client.call("sandbox.run", command("echo", "x"))
+        tap.ok(os.path.exists(daemon.audit + ".2"), "older files")
+        log = daemon.log()
+        tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "sequence")
+
+
+@tap.test("TERM ends what runs and delivers the records")
+def _():
+    daemon = Daemon("--jobs", "1")
+    with Client(daemon) as client:
+        client.send("sandbox.run", command("sleep", "60"), 1)
+        client.send("sandbox.run", command("sleep", "60"), 2)
+        tap.eventually(lambda: any(e["type"] == "process.started" for e in daemon.log()), "it runs", 10)
+        daemon.process.terminate()
+        answers = {answer["id"]: answer for answer in (client.answer(), client.answer())}
+        tap.equal(answers[1]["result"]["record"]["signal"] is not None, True, "the record of the one that ran")
+        tap.equal(answers[2]["error"]["code"], -32000, "the one that waited is told")
+        tap.equal(daemon.process.wait(15), 0, "status")
+        tap.equal(daemon.log()[-1]["type"], "sandbox.executed", "the log has its end")
+        daemon.errors.close()
+
+
+@tap.test("the daemon's death ends everything")
+def _():
+    daemon = Daemon()
+    with Client(daemon) as client:
+        for number in range(4):
+            client.send("sandbox.run", command("sleep", "60"), number)
+        tap.eventually(lambda: len({e["subject"] for e in daemon.log() if e["type"] == "process.started"}) == 4, "all run", 10)
+        daemon.stop(signal.SIGKILL)
+        tap.equal(client.answer(), None, "the client sees the end")
+    # (the leak check of the test finds what is left)
+
+
+@tap.test("a supervisor that is killed ends one execution, which is answered and has an end in the log")
+def _():
+    with Daemon() as daemon, Client(daemon) as client:
+        client.send("sandbox.run", command("sleep", "60"), 1)
+        worker = tap.eventually(lambda: [j["supervisor"] for j in Client(daemon).call("sandbox.list") if j["supervisor"] > 0], "it runs", 10)[0]
+        tap.eventually(lambda: any(e["type"] == "process.started" for e in daemon.log()), "it runs", 10)
+        os.kill(worker, signal.SIGKILL)
+        tap.like(client.answer(1)["error"]["message"], "ended by signal 9", "answer")
+        tap.equal(daemon.log()[-1]["type"], "sandbox.executed", "the log has its end")
+        tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "the next one runs")
+
+
+@tap.test("a socket that a service manager passes is taken")
+def _():
+    directory = leaks.scratch()
+    name = os.path.join(directory, "passed.sock")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(name)
+    listener.listen(8)
+    script = 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve --audit "$1"'
+    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log")], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=(3,) if listener.fileno() != 3 else (listener.fileno(),))
+    listener.close()
+    try:
+        result = run("run", "--daemon", "--socket", name, "--", "echo", "yes").expect(0)
+        tap.equal(result.out, b"yes\n", "output")
+    finally:
+        process.terminate()
+        tap.equal(process.wait(15), 0, "status")
+    tap.ok(os.path.exists(name), "a socket that was passed stays")
+
+
+HOSTILE = [
+    ("no JSON", b"hello\n", -32700), ("an array", b"[]\n", -32700), ("a key twice", b'{"id":1,"id":2}\n', -32700), ("a NUL", b'{"id":"\\u0000"}\n', -32700),
+    ("depth", b'{"params":' + b"[" * 10000 + b"\n", -32700), ("no method", b'{"jsonrpc":"2.0","id":1}\n', -32600),
+    ("an unknown method", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.fly"}\n', -32601), ("params of another kind", b'{"jsonrpc":"2.0","id":1,"method":"daemon.info","params":[]}\n', -32602),
+    ("an unknown parameter", b'{"jsonrpc":"2.0","id":1,"method":"daemon.info","params":{"x":1}}\n', -32602), ("an object as id", b'{"jsonrpc":"2.0","id":{},"method":"daemon.info"}\n', -32600),
+    ("a string of invalid UTF-8", b'{"jsonrpc":"2.0","id":"\xff","method":"daemon.info"}\n', -32700), ("a frame that is too long", b" " * (5 << 20) + b"\n", -32700),
+    ("a program of another kind", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.run","params":{"program":5}}\n', -32000),
+    ("unknown options", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.run","params":{"program":{"kind":"command","argv":["true"]},"options":{"fly":1}}}\n', -32000),
+    ("a wrong subscription", b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"since":-1}}\n', -32602),
+]
+
+
+@tap.test("malformed requests are refused one by one, and the daemon goes on")
+def _():
+    with Daemon() as daemon:
+        for what, line, code in HOSTILE:
+            with Client(daemon) as client:
+                client.connection.sendall(line)
+                answer = client.answer()
+                tap.equal(answer and answer["error"]["code"], code, what)
+                tap.ok("result" in client.request("daemon.info"), "the connection goes on after %s" % what)
+
+
+@tap.test("slow, silent, half-closed and rude clients cost others nothing")
+def _():
+    with Daemon("--connections", "16") as daemon:
+        before = daemon.descriptors()
+        rude = [Client(daemon) for _ in range(40)]
+        for client in rude[::4]:
+            try:
+                client.connection.sendall(b'{"jsonrpc":"2.0","id":1')
+            except OSError:
+                pass
+        with Client(daemon) as client:
+            tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "a new client is served")
+        for client in rude:
+            client.close()
+        with Client(daemon) as client:
+            client.send("sandbox.run", command("echo", "late"), 1)
+            client.connection.shutdown(socket.SHUT_WR)
+            tap.equal(client.answer(1)["result"]["record"]["stdout"], "late\n", "one that only stopped asking gets its answer")
+            tap.equal(client.line(), None, "and then the end")
+        flood = Client(daemon)
+        flood.connection.setblocking(False)
+        request = b'{"jsonrpc":"2.0","id":1,"method":"daemon.info"}\n'
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                sent += flood.connection.send(request * 1000)
+        except BlockingIOError:
+            pass
+        tap.ok(sent < 64 << 20, "one that never reads is not read from for ever")
+        with Client(daemon) as client:
+            tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "others are served")
+        flood.close()
+        passing = Client(daemon)
+        for _ in range(20):
+            socket.send_fds(passing.connection, [b"\n"], [0, 1, 2, 0, 1])
+        passing.call("daemon.info")
+        tap.between(daemon.descriptors(), 0, before + 8, "descriptors that nobody asked for are closed")
+        passing.close()
+        tap.eventually(lambda: daemon.descriptors() <= before + 1, "no descriptor left", 5)
+
+
+@tap.test("what waits is bounded, and so is what one connection asks for")
+def _():
+    with Daemon("--jobs", "1", "--queue", "3") as daemon, Client(daemon) as client:
+        for number in range(1, 7):
+            client.send("sandbox.run", command("sleep", "0.2"), number)
+        answers = {answer["id"]: answer for answer in (client.answer() for _ in range(6))}
+        tap.equal(sorted(n for n in answers if "error" in answers[n]), [5, 6], "refused")
+        tap.equal({answers[n]["error"]["code"] for n in (5, 6)}, {-32001}, "code")
+
+
+@tap.test("executions with three subscribers, one never reading: every record once, the log in sequence, memory flat", deadline=240)
+def _():
+    load(total=int(os.environ.get("CORDON_SOAK", "200")), at_once=32)
+
+
+def load(total, at_once):
+    with Daemon("--jobs", "8") as daemon:
+        silent = Client(daemon)
+        silent.call("events.subscribe", {})
+        readers = [Client(daemon), Client(daemon)]
+        seen = [[], []]
+
+        def follow(reader, into):
+            reader.connection.settimeout(None)
+            while True:
+                line = reader.line()
+                if line is None:
+                    return
+                if line.get("method") == "event":
+                    into.append(line["params"])
+        for reader, into in zip(readers, seen):
+            reader.call("events.subscribe", {})
+        threads = [threading.Thread(target=follow, args=pair, daemon=True) for pair in zip(readers, seen)]
+        for thread in threads:
+            thread.start()
+        records, sizes = [], []
+        with Client(daemon, timeout=60) as client:
+            client.call("daemon.info")  # it is accepted by now
+            descriptors = daemon.descriptors()
+            for number in range(total + at_once):
+                if number >= at_once:
+                    answer = client.answer()
+                    tap.equal(answer["result"]["record"]["stdout"], "%d\n" % answer["id"], "record")
+                    records.append(answer["id"])
+                    if len(records) % 50 == 0:
+                        sizes.append(daemon.resident())
+                if number < total:
+                    client.send("sandbox.run", command("sh", "-c", "echo %d" % number), number)
+            tap.equal(sorted(records), list(range(total)), "every record once")
+            log = daemon.log()
+            tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
+            tap.equal(sum(e["type"] == "sandbox.executed" for e in log), total, "and complete")
+            tap.eventually(lambda: all(s and s[-1]["sequence"] == log[-1]["sequence"] for s in seen), "both readers have come to the end", 20)
+            for events in seen:
+                told = [e["sequence"] for e in events if e["type"] != "events.dropped" or "time" in e]
+                tap.equal(told, sorted(set(told)), "each event at most once, in order")
+                missed = sum(e["data"]["count"] for e in events if e["type"] == "events.dropped" and "time" not in e)
+                tap.equal(len(told) + missed, len(log), "every event, or how many were missed")
+            tap.eventually(lambda: daemon.descriptors() <= descriptors, "no descriptor left", 5)
+            tap.equal(client.call("sandbox.list"), [], "no execution left")
+        tap.ok(sizes[-1] - sizes[len(sizes) // 3] < 8 << 20, "memory: %r" % sizes)
+        tap.diag("%d executions, %d events, resident %d KiB" % (total, len(log), sizes[-1] // 1024))
+        for client in readers + [silent]:
+            client.connection.shutdown(socket.SHUT_RDWR)
+            client.close()
+        for thread in threads:
+            thread.join(5)
+
+
+@tap.test("KILL of supervisors and of the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=120)
+def _():
+    directory = leaks.scratch()
+    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "3"))):
+        daemon = Daemon(directory=directory)
+        client = Client(daemon)
+        for number in range(24):
+            client.send("sandbox.run", command("sh", "-c", "sleep 0.0%d" % (number % 10)), number)
+        with Client(daemon) as other:
+            for job in other.call("sandbox.list")[turn::3]:
+                if job["supervisor"] > 0:
+                    try:
+                        os.kill(job["supervisor"], signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+        if turn % 2 == 0:
+            daemon.stop(signal.SIGKILL)
+            while client.answer() is not None:
+                pass
+            client.close()
+            daemon.start()
+        else:
+            tap.equal(sorted(client.answer()["id"] for _ in range(24)), list(range(24)), "every request has one answer")
+            client.close()
+        with daemon, Client(daemon) as client:
+            tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
+            log = daemon.log()
+            tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
+
+
+tap.main()

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--events: what happens during a run, each thing with its rule and process, in order, and nothing that the schema does not know."""
+import base64
+import json
+import os
+import subprocess
+
+from lib import leaks, sandbox, tap
+from lib.sandbox import PYTHON, run
+
+SCHEMA = os.path.join(sandbox.BUILD, "isolate", "event.schema.json")
+
+
+def schema():
+    with open(SCHEMA, encoding="utf-8") as file:
+        document = sandbox.strict_json(file.read())
+    return {rule["if"]["properties"]["type"]["const"]: rule["then"]["properties"]["data"] for rule in document["allOf"]}
+
+
+KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+
+
+def check(events):
+    """Envelope, sequence and fields of every event."""
+    types = schema()
+    for number, event in enumerate(events):
+        tap.equal(event["sequence"], number, "sequence of %r" % event)
+        tap.equal(set(event), {"sequence", "specversion", "id", "source", "type", "subject", "time", "data"}, "envelope")
+        tap.equal((event["specversion"], event["id"], event["subject"]), ("1.0", "%s-%d" % (event["subject"], number), events[0]["subject"]), "envelope")
+        tap.like(event["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "time")
+        data = types[event["type"]]
+        tap.ok(set(data["required"]) <= set(event["data"]), "required fields: %r" % event)
+        for name, value in event["data"].items():
+            tap.ok(name in data["properties"], "%s is a field of %s" % (name, event["type"]))
+            wanted = KINDS[data["properties"][name]["type"]]
+            tap.ok(isinstance(value, wanted) and (wanted is not int or not isinstance(value, bool)), "%s of %r" % (name, event))
+    tap.equal((events[0]["type"], events[-1]["type"]), ("sandbox.started", "sandbox.executed"), "the first and the last")
+
+
+def watched(*arguments, status=0, **more):
+    """Events of a run, and its Result."""
+    directory = leaks.scratch()
+    name = os.path.join(directory, "events")
+    result = run(*arguments[:1], "--events", name, *arguments[1:], **more)
+    tap.equal(result.status, status, "status\n%s" % result)
+    with open(name, "rb") as file:
+        events = [sandbox.strict_json(line.decode("utf-8")) for line in file]
+    check(events)
+    return events, result
+
+
+def of(events, *types):
+    return [event for event in events if event["type"] in types]
+
+
+def need_fuse():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        tap.skip("/dev/fuse cannot be used here")
+
+
+EVERYTHING = """
+import ctypes, os, socket, sys, time
+try:
+    open(sys.argv[1] + '/.env')
+except OSError as e:
+    print('hidden', e.errno, flush=True)
+libc = ctypes.CDLL(None, use_errno=True)
+print('ptrace', libc.ptrace(0, 0, 0, 0), ctypes.get_errno(), flush=True)
+try:
+    socket.create_connection(('192.0.2.1', 80))
+except OSError as e:
+    print('connect', e.errno, flush=True)
+child = os.fork()
+if child == 0:
+    time.sleep(0.5)
+    os._exit(3)
+os.waitpid(child, 0)
+print('end', file=sys.stderr)
+"""
+
+
+@tap.test("a hidden file, ptrace, a connection, a fork and output are events with rule and process, in order")
+def _():
+    need_fuse()
+    shown = leaks.scratch()
+    for name in (".env", "code.py"):
+        with open(os.path.join(shown, name), "w", encoding="utf-8") as file:
+            file.write(EVERYTHING)
+    events, result = watched("run", "--ro", shown, "--", PYTHON, os.path.join(shown, "code.py"), shown)
+    tap.equal(result.out, b"hidden 2\nptrace -1 1\nconnect 101\n", "output passes as without events")
+    hidden = of(events, "fs.denied")[0]
+    tap.equal((hidden["data"]["path"], hidden["data"]["decision"], hidden["data"]["rule"]), (os.path.join(shown, ".env"), "deny", "secret:env"), "hidden file")
+    call = of(events, "syscall.denied")[0]
+    tap.equal((call["data"]["syscall"], call["data"]["arguments"], call["data"]["rule"]), ("ptrace", {"request": 0, "pid": 0}, "seccomp command"), "ptrace")
+    tap.ok(call["data"]["comm"].startswith("python3"), "the name of the caller: %r" % call)
+    main, child = of(events, "process.started")[:2]
+    tap.equal((hidden["data"]["pid"], call["data"]["pid"]), (main["data"]["pid"],) * 2, "both name the program's process")
+    tap.equal(child["data"]["parent_inside"], main["data"]["pid_inside"], "the child is the program's")
+    tap.equal([e["data"]["pid_inside"] for e in of(events, "process.exited")], [child["data"]["pid_inside"], main["data"]["pid_inside"]], "both ended")
+    tap.equal(of(events, "process.exited")[-1]["data"]["status"], 0, "status of the program")
+    tap.equal(of(events, "net.denied")[0]["data"]["rule"], "network none", "connection")
+    order = [events.index(e) for e in (main, hidden, call, of(events, "net.denied")[0])]
+    tap.equal(order, sorted(order), "order")
+    tap.equal("".join(e["data"]["text"] for e in of(events, "output.stdout")), result.out.decode(), "stdout")
+    tap.equal("".join(e["data"]["text"] for e in of(events, "output.stderr")), "end\n", "stderr")
+    tap.equal(sorted(events[-1]["data"]["observed"]), ["files", "network", "processes", "syscalls"], "observed")
+    tap.like(result.errors, r"1 file refused, top: \S+/\.env \(1 time, rule secret:env\), allow with: --ro \S+/\.env", "summary")
+    tap.like(result.errors, r"system calls? refused, top: ptrace", "summary of calls")
+
+
+@tap.test("a refused call answers what it answers without events, and a flood of them is counted")
+def _():
+    code = "import ctypes\nl = ctypes.CDLL(None, use_errno=True)\nfor i in range(20000): r = l.ptrace(0, 0, 0, 0)\nprint(r, ctypes.get_errno())"
+    plain = run("run", "--", PYTHON, "-c", code).expect(0)
+    events, result = watched("run", "--", PYTHON, "-c", code)
+    tap.equal((result.out, plain.out), (b"-1 1\n",) * 2, "answer")
+    calls = of(events, "syscall.denied")
+    tap.equal(sum(e["data"]["count"] for e in calls), 20000, "all are counted")
+    tap.between(len(calls), 1, 60, "and not each told")
+    tap.equal(events[-1]["data"]["refused"]["ptrace"], 20000, "sum")
+
+
+@tap.test("a body's refused call is told")
+def _():
+    events, result = watched("exec", "--permit", "socket", "--allow", "socket", "-", status=1, stdin=b"import socket\nsocket.socket()\nreturn 1")
+    tap.equal(of(events, "syscall.denied")[0]["data"]["syscall"], "socket", "call")
+    tap.equal(of(events, "net.denied")[0]["data"]["rule"], "seccomp body", "net.denied")
+    tap.equal(result.record["success"], False, "record")
+
+
+@tap.test("a program may add a filter of its own, but no listener that could answer in the supervisor's place")
+def _():
+    code = """
+import ctypes, platform
+class F(ctypes.Structure): _fields_ = [('len', ctypes.c_ushort), ('filter', ctypes.c_void_p)]
+allow = (ctypes.c_uint64 * 1)(0x7fff000000000006)
+libc = ctypes.CDLL(None, use_errno=True)
+for flags in (0, 8):
+    r = libc.syscall({'x86_64': 317, 'aarch64': 277}[platform.machine()], 1, flags, ctypes.byref(F(1, ctypes.addressof(allow))))
+    print(flags, r if r < 0 else 'ok', ctypes.get_errno() if r < 0 else 0)
+"""
+    events, result = watched("run", "--", PYTHON, "-c", code)
+    plain = run("run", "--", PYTHON, "-c", code).expect(0)
+    tap.equal((result.out, plain.out), (b"0 ok 0\n8 -1 1\n",) * 2, "answers")
+    tap.equal([e["data"]["syscall"] for e in of(events, "syscall.denied")], ["seccomp"], "and it is told")
+
+
+@tap.test("samples come four times a second, the first at the start")
+def _():
+    events, _ = watched("run", "--", "sleep", "1.1")
+    tap.between(len(of(events, "resource.sample")), 4, 8, "samples")
+    tap.ok(all(e["data"]["memory_bytes"] > 0 for e in of(events, "resource.sample")[:-1]), "memory of a live process")
+
+
+@tap.cases("a limit that is hit is told: {}", [
+    ("wall-time", ("--timeout", "0.3"), "import time; time.sleep(9)", 124), ("memory", ("--memory", "64"), "x = bytearray(900 << 20); print(len(x))", 137),
+    ("output-size", ("--json", "--output-limit", "100"), "print('x' * 1000)", 0)])
+def _(limit, options, code, status):
+    events, _ = watched("run", *options, "--", PYTHON, "-c", code, status=status)
+    tap.equal([e["data"]["limit"] for e in of(events, "limit.hit")], [limit], "limit.hit")
+
+
+@tap.test("output that is no UTF-8 is there in base64, and no character is cut in two")
+def _():
+    events, result = watched("run", "--", PYTHON, "-c", "import sys; sys.stdout.buffer.write('\u00e9'.encode() * 5001 + b'\\xff\\xfe')")
+    pieces = [e["data"] for e in of(events, "output.stdout")]
+    got = b"".join(base64.b64decode(p["text_b64"]) if "text_b64" in p else p["text"].encode() for p in pieces)
+    tap.equal(got, result.out, "bytes")
+    tap.equal([p for p in pieces[:-1] if "\ufffd" in p["text"]], [], "whole characters")
+
+
+@tap.test("equal policies have equal digests, others others")
+def _():
+    one, two, other = (watched("run", "--memory", memory, "--", "true")[0][0]["data"]["policy"] for memory in ("64", "64.0", "65"))
+    tap.equal((one == two, one == other, len(one)), (True, False, 64), "digests")
+
+
+@tap.test("a failure of cordon ends the stream with its code")
+def _():
+    events, _ = watched("run", "--tier", "namespace", "--python", "/nonexistent/python", "--code", "1", status=125)
+    tap.equal(events[-1]["data"]["failure"], "interpreter_missing", "failure")
+
+
+@tap.test("a pipe that nobody empties does not hold up the program, and what was lost is counted")
+def _():
+    directory = leaks.scratch()
+    name = os.path.join(directory, "pipe")
+    os.mkfifo(name)
+    reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        result = run("run", "--events", name, "--", PYTHON, "-c", "import sys\nfor i in range(600): sys.stdout.write('%05d' % i + 'x' * 4000); sys.stdout.flush()",
+                     deadline=15).expect(0)
+        tap.equal(len(result.out), 600 * 4005, "output")
+        tap.like(result.errors, r"\d+ events found no room", "said")
+    finally:
+        os.close(reader)
+
+
+@tap.test("the supervisor's death refuses what waits and leaves nothing")
+def _():
+    name = os.path.join(leaks.scratch(), "events")
+    process = sandbox.start("run", "--events", name, "--", PYTHON, "-c",
+                            "import ctypes\nl = ctypes.CDLL(None)\nprint(1, flush=True)\nwhile True: l.ptrace(0, 0, 0, 0)")
+    tap.equal(process.stdout.readline(), b"1\n", "it runs")
+    process.kill()
+    sandbox.finish(process)
+
+
+@tap.test("a plain run has the plain filter: no listener, no reports")
+def _():
+    record = run("run", "--json", "--", "/bin/sh", "-c", "grep -c '' /proc/self/status; cat /proc/self/status").expect(0).record
+    tap.like(record["stdout"], r"(?m)^Seccomp_filters:\s+1$", "one filter")
+
+
+@tap.test("the table of events gives a schema that names every type once")
+def _():
+    with open(os.path.join(sandbox.SOURCE, "isolate", "events", "events.def"), encoding="utf-8") as file:
+        names = [line.split('"')[1] for line in file if line.startswith("EVENT_TYPE(")]
+    tap.equal(sorted(schema()), sorted(names), "types")
+    tap.equal(len(set(names)), len(names), "no name twice")
+
+
+tap.main()
