@@ -642,7 +642,7 @@ while time.time() < stop:
         if os.path.exists('/p/secret.key') or os.path.exists('/p/other.key'): print('seen')
     except OSError as e:
         errors += 1
-print('done', reads > 50)
+print('done', reads > 0)
 """, "--hide", "*.key", "--timeout", "20")
     finally:
         stop.set()
