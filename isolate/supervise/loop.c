@@ -172,7 +172,8 @@ static int64_t elapsed_us(const struct execution *x)
 
 static void on_paused(struct execution *x, bool paused)
 {
-	if (x->phase != RUNNING || paused == x->paused)
+	/* The clock stops for who asked, and for nobody inside. */
+	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
 		return;
 	if (paused) {
 		x->paused_us = loop_now_us();
