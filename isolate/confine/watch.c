@@ -160,10 +160,18 @@ static void add_resident(struct visit *v, pid_t pid)
 	char path[32], text[1024];
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (read_file(path, text, sizeof text) <= 0)
-		return;
-	if (!on_parents_memory(pid, text))
-		v->bytes += stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE);
+	/* A child that the kernel says is not on its parent's memory may have left it between the two questions: then the first answer is of no use. */
+	for (int look = 0; look < 2; look++) {
+		if (read_file(path, text, sizeof text) <= 0)
+			return;
+		if (on_parents_memory(pid, text)) {
+			v->count += (uint32_t)stat_field(text, STAT_THREADS);
+			return;
+		}
+		if (!(stat_field(text, STAT_FLAGS) & FORKED_NO_EXEC))
+			break;
+	}
+	v->bytes += stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE);
 	v->count += (uint32_t)stat_field(text, STAT_THREADS);
 }
 
