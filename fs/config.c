@@ -91,6 +91,8 @@ struct policy *config_policy(const struct plan *p, char *const *paths, struct er
 	}
 	if (rule >= 0 && !(p->body_flags & CONFIG_NO_SECRETS))
 		rule = policy_hide_secrets(policy);
+	if (rule >= 0 && policy_hides_anything(policy))
+		rule = policy_hide_unseen(policy);
 	if (rule < 0) {
 		policy_free(policy);
 		error_set(err, FAILURE_BAD_OPTION, 0, "a rule of the view could not be used (an empty pattern, or more than %d rules)", POLICY_RULES_MAX);

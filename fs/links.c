@@ -5,6 +5,9 @@
  * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which: so when
  * the first such file is reached, the named trees, and the hidden places that are known outside them, are gone through once, and what a rule hides is noted by its identity.
  * A file whose last change (a new link is one) is younger than that makes it be done again. Programs that use no hard links never pay for it.
+ *
+ * A walk that could not see everything (too deep or too large a tree, no descriptor left) says nothing about what it did not see: then every file with several
+ * names that was not seen is hidden, by a rule of its own, and the walk is tried again a second later.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -22,6 +25,7 @@
 
 #define DEEPEST 256
 #define MOST_ENTRIES 4000000u
+#define AGAIN_NS INT64_C(1000000000)
 
 struct level {
 	DIR *dir;
@@ -31,7 +35,7 @@ struct level {
 
 struct scan {
 	struct view *v;
-	bool runtime;
+	bool runtime, cut;
 	uint64_t entries;
 	char path[OBJECT_PATH_MAX];
 	struct level stack[DEEPEST];
@@ -44,6 +48,7 @@ static int push(struct scan *s, int fd, size_t length, struct policy_verdict ver
 
 	if (!dir) {
 		close(fd);
+		s->cut = true;
 		return -1;
 	}
 	s->stack[s->depth++] = (struct level){ dir, length, verdict };
@@ -55,8 +60,9 @@ static void note(struct scan *s, int directory, const char *name, const struct p
 {
 	struct stat st;
 
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		object_set_add(&s->v->hidden, st.st_dev, st.st_ino, verdict->rule);
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+	    object_set_add(&s->v->hidden, st.st_dev, st.st_ino, verdict->rule) < 0)
+		s->cut = true;
 }
 
 static void visit(struct scan *s, const struct dirent *entry)
@@ -67,8 +73,10 @@ static void visit(struct scan *s, const struct dirent *entry)
 	int fd;
 
 	s->entries++;
-	if (length + 1 + name_length >= sizeof s->path)
+	if (length + 1 + name_length >= sizeof s->path) {
+		s->cut = true;
 		return;
+	}
 	if (length != 1 || s->path[0] != '/')
 		s->path[length++] = '/';
 	memcpy(s->path + length, entry->d_name, name_length + 1);
@@ -77,7 +85,10 @@ static void visit(struct scan *s, const struct dirent *entry)
 		note(s, dirfd(top->dir), entry->d_name, &verdict);
 	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
 		fd = openat(dirfd(top->dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0 && object_is_of_kernel(fd))
+		/* Gone, or no directory after all: nothing was missed. One that may not be listed is not counted: it would hide every linked file of a tree that somebody else has a corner of. */
+		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EACCES)
+			s->cut = true;
+		else if (fd >= 0 && object_is_of_kernel(fd))
 			close(fd);
 		else if (fd >= 0)
 			push(s, fd, length + name_length, verdict);
@@ -92,12 +103,18 @@ static void walk(struct scan *s, int root, const char *path, struct policy_verdi
 	if (fd < 0 || strlen(path) >= sizeof s->path) {
 		if (fd >= 0)
 			close(fd);
+		s->cut = true;
 		return;
 	}
 	strcpy(s->path, path);
 	push(s, fd, strlen(path), verdict);
 	while (s->depth > 0) {
-		struct dirent *entry = s->entries < MOST_ENTRIES ? readdir(s->stack[s->depth - 1].dir) : NULL;
+		struct dirent *entry;
+
+		errno = 0;
+		entry = s->entries < MOST_ENTRIES ? readdir(s->stack[s->depth - 1].dir) : NULL;
+		if (!entry && (errno != 0 || s->entries >= MOST_ENTRIES))
+			s->cut = true;
 
 		if (!entry)
 			closedir(s->stack[--s->depth].dir);
@@ -120,6 +137,7 @@ static void scan(struct view *v)
 	struct scan *s = calloc(1, sizeof *s);
 
 	v->scanned_ns = realtime_ns();
+	v->scan_cut = true;
 	if (!s)
 		return;
 	s->v = v;
@@ -136,6 +154,7 @@ static void scan(struct view *v)
 		if (S_ISDIR(st.st_mode))
 			walk(s, v->anchors[i], "", hidden);
 	}
+	v->scan_cut = s->cut;
 	free(s);
 }
 
@@ -147,8 +166,10 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	if (!policy_hides_anything(v->policy))
 		return VIEW_NO_RULE;
 	/* Nothing can be mounted here once the server runs, so for a mount the first time is enough. */
-	if (v->scanned_ns == 0 || (!is_mount && changed_ns >= v->scanned_ns))
+	if (v->scanned_ns == 0 || (!is_mount && changed_ns >= v->scanned_ns) || (v->scan_cut && realtime_ns() - v->scanned_ns > AGAIN_NS))
 		scan(v);
 	rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
+	if (rule == -2 && v->scan_cut && !is_mount)
+		return policy_rule_of_unseen(v->policy);
 	return rule == -2 ? VIEW_NO_RULE : rule;
 }

@@ -38,6 +38,8 @@ struct policy {
 	struct { int16_t *rules; size_t count; } by_byte[256];
 };
 
+#define UNSEEN "hard-link" /* the id of the rule for files whose other names could not be looked for */
+
 static const struct { const char *id, *pattern; } SECRETS[] = {
 #define SECRET(id, pattern, what) { id, pattern },
 #include "fs/secrets.def"
@@ -354,6 +356,19 @@ bool policy_mask_in(const struct policy *p, const char *directory, size_t i, con
 		}
 	}
 	return false;
+}
+
+int policy_hide_unseen(struct policy *p)
+{
+	return policy_hide(p, UNSEEN, "/\1", true); /* no path has that name: the rule is for its id alone */
+}
+
+int policy_rule_of_unseen(const struct policy *p)
+{
+	for (size_t i = p->count; i-- > 0;)
+		if (strcmp(p->rules[i].id, UNSEEN) == 0)
+			return (int)i;
+	return 0;
 }
 
 bool policy_hides_anything(const struct policy *p)

@@ -61,6 +61,10 @@ bool policy_rule_is_built_in(const struct policy *p, int rule);
 const char *policy_mask_content(const struct policy *p, int rule, size_t *length);
 /* The i-th mask whose file lies directly in directory, as its name and rule; false when there are no more. */
 bool policy_mask_in(const struct policy *p, const char *directory, size_t i, const char **name, int *rule);
+/* Adds, as the last rule, the one by which a file with several names is hidden when they could not all be looked for. Returns its number or -1. */
+int policy_hide_unseen(struct policy *p);
+/* The number of that rule. */
+int policy_rule_of_unseen(const struct policy *p);
 /* Whether anything is hidden by a rule at all. */
 bool policy_hides_anything(const struct policy *p);
 

@@ -54,6 +54,7 @@ struct view {
 	int proc;                /* O_PATH of /proc for names of processes, or -1 */
 	struct object_set hidden;/* objects that are hidden under some name */
 	int64_t scanned_ns;      /* when hidden names were last gone through for hard links; 0: never */
+	bool scan_cut;           /* and whether that could not see everything */
 	int *anchors;            /* descriptors of hidden places outside the named trees */
 	int *anchor_rules;
 	size_t anchor_count;

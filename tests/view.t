@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import stat
@@ -1002,6 +1003,22 @@ def _():
         plain.append(float(inside(top, source)["stdout"].split()[1]))
         ruled.append(float(inside(top, source, *patterns)["stdout"].split()[1]))
     tap.ok(min(ruled) < min(plain) * 1.5 + 0.05, "seconds without %r, with %r" % (plain, ruled))
+
+
+@test("a walk for hard links that is cut short hides what it did not see")
+def _():
+    top = place() + "/deep"
+    path = top + "/" + "/".join("d" * 60)
+    os.makedirs(path)
+    os.mkdir(top + "/pub")
+    write(path + "/id_deep", b"DEEP")
+    os.link(path + "/id_deep", top + "/pub/link")
+    write(top + "/pub/single", b"one name")
+    for limit in (40, 64):
+        result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/pub/single /p/pub/link", preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        if result.status == 125:
+            continue  # too few to start at all
+        tap.equal(result.record["stdout"], "one name", "with %d descriptors" % limit)
 
 
 tap.main()
