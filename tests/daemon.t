@@ -230,8 +230,8 @@ def _():
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(name)
     listener.listen(8)
-    script = 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve --audit "$1"'
-    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log")], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    script = 'export LISTEN_PID=$$ LISTEN_FDS=1 XDG_RUNTIME_DIR="$2"; exec "$0" serve --audit "$1"'  # a service manager sets all three
+    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log"), directory], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=(3,) if listener.fileno() != 3 else (listener.fileno(),))
     listener.close()
     try:
