@@ -280,6 +280,18 @@ void result_write(const struct result *r, struct buffer *out)
 		json_key(&w, "files");
 		result_write_view(&r->view, &w);
 	}
+	if (r->events.asked) {
+		json_key(&w, "events");
+		json_open_object(&w);
+		json_key(&w, "lost");
+		json_integer(&w, (int64_t)r->events.lost);
+		json_key(&w, "error");
+		if (r->events.error)
+			json_string(&w, strerror(r->events.error));
+		else
+			json_null(&w);
+		json_close_object(&w);
+	}
 	if (r->exported) {
 		json_key(&w, "exported");
 		json_open_object(&w);

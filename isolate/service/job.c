@@ -139,7 +139,7 @@ static void publish_end(struct job *j, const char *sentence)
 	lines = emitter_lines(e, &length);
 	if (length > 0)
 		bus_publish(j->server->bus, lines, length - 1);
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 }
 
 /* Maps the answer, or returns NULL when there is none. */

@@ -517,6 +517,9 @@ static void on_event(struct execution *x, enum source source)
 	case FROM_NOTIFY:
 		on_notify(x);
 		break;
+	case TO_EVENTS:
+		event_log_flush(x->log);
+		break;
 	case SOURCES:
 		break;
 	}
@@ -532,6 +535,8 @@ int loop_run(struct execution *x)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
 		for (int i = 0; i < count; i++)
 			on_event(x, (enum source)events[i].data.u32);
+		if (event_log_blocked(x->log) >= 0)
+			wait_once(x, event_log_blocked(x->log), EPOLLOUT, TO_EVENTS);
 	}
 	return 0;
 }
