@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The daemon: what it runs, whom it answers, what it survives."""
+import fcntl
 import json
 import os
 import signal
@@ -94,13 +95,20 @@ def _():
         tap.eventually(lambda: client.call("sandbox.list") == [], "the execution ended with its client", 10)
 
 
+def on_terminal(slave, daemon, script):
+    """A run through the daemon that leads a session whose terminal is slave, as a shell's would."""
+    def lead():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    return sandbox.start("run", "--daemon", "--socket", daemon.socket, "--tty", "--", "sh", "-c", script, stdin=slave, stdout=slave, stderr=slave, preexec_fn=lead)
+
+
 @tap.test("--tty gives the program a terminal, and the caller's is as it was afterwards")
 def _():
     with Daemon() as daemon:
         master, slave = os.openpty()
         before = termios.tcgetattr(slave)
-        process = sandbox.start("run", "--daemon", "--socket", daemon.socket, "--tty", "--", "sh", "-c", "test -t 0 && echo ready; read word; echo got $word; exit 4",
-                                stdin=slave, stdout=slave, stderr=slave)
+        process = on_terminal(slave, daemon, "test -t 0 && echo ready; read word; echo got $word; exit 4")
         shown = b""
         while b"got typed\r\n" not in shown:
             shown += os.read(master, 4096)
@@ -109,6 +117,23 @@ def _():
         tap.equal(process.wait(10), 4, "status")
         tap.equal((shown.count(b"typed"), b"\r\r" in shown), (2, False), "typed keys are echoed once, by the program's terminal: %r" % shown)
         tap.equal(termios.tcgetattr(slave), before, "the terminal")
+        os.close(master)
+        os.close(slave)
+
+
+@tap.test("a client that is killed leaves its terminal as it was")
+def _():
+    with Daemon() as daemon:
+        master, slave = os.openpty()
+        before = termios.tcgetattr(slave)
+        process = on_terminal(slave, daemon, "echo ready; sleep 100")
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(master, 4096)
+        tap.ok(termios.tcgetattr(slave) != before, "keys go through as they are meanwhile")
+        process.kill()
+        process.wait(10)
+        tap.eventually(lambda: termios.tcgetattr(slave) == before, "the terminal", 5)
         os.close(master)
         os.close(slave)
 
@@ -230,8 +255,8 @@ def _():
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(name)
     listener.listen(8)
-    script = 'export LISTEN_PID=$$ LISTEN_FDS=1 XDG_RUNTIME_DIR="$2"; exec "$0" serve --audit "$1"'  # a service manager sets all three
-    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log"), directory], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    script = 'unset XDG_RUNTIME_DIR; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve --audit "$1"'
+    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log")], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=(3,) if listener.fileno() != 3 else (listener.fileno(),))
     listener.close()
     try:

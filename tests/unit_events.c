@@ -81,21 +81,21 @@ static void test_room(void)
 	emit_bytes(e, EVENT_FIELD_TEXT, large, sizeof large);
 	emit_end(e);
 	ok(emitter_lost(e) == 1, "a line that is too long is counted");
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 600; i++) {
 		emit_begin(e, EVENT_TYPE_OUTPUT_STDOUT, 0);
 		emit_bytes(e, EVENT_FIELD_TEXT, large, 40000);
 		emit_end(e);
 	}
 	lines = emitter_lines(e, &length);
-	ok(all_lines_good(lines, length, &count) && length <= 4 << 20, "what waits is bounded and whole");
-	ok(emitter_lost(e) + count == 1 + 200 + 1, "everything else was counted, and events.dropped was told once (%u lines)", count);
+	ok(all_lines_good(lines, length, &count) && length <= 16 << 20, "what waits is bounded and whole");
+	ok(emitter_lost(e) + count == 1 + 600 + 1, "everything else was counted, and events.dropped was told once (%u lines)", count);
 	ok(memmem(lines, length, "events.dropped", 14) != NULL, "what was dropped is said");
 	emit_last(e);
 	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
 	ok(memmem(lines + length - 300, 300, "sandbox.executed", 16) != NULL, "there is room for the last line");
-	ok(all_lines_good(lines, length, &count) && emitter_lost(e) == 1 + 200 - (count - 3), "and for what is missing");
+	ok(all_lines_good(lines, length, &count) && emitter_lost(e) == 1 + 600 - (count - 3), "and for what is missing");
 	emitter_close(e, NULL);
 }
 

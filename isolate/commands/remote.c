@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -28,6 +27,7 @@
 #include "isolate/option_write.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
+#include "isolate/supervise/terminal.h"
 #include "isolate/text.h"
 
 static bool is_text(const char *text, size_t length)
@@ -261,22 +261,17 @@ int remote_execute(const char *name, enum command_set set, const struct options 
 	struct error err = ERROR_INIT;
 	struct client client = CLIENT_INIT;
 	struct buffer request = BUFFER_INIT;
-	struct termios terminal, raw;
-	bool has_terminal = o->tty && tcgetattr(STDIN_FILENO, &terminal) == 0;
+	struct terminal terminal = { .fd = -1, .master = -1, .keeper = -1 };
 	int status = EXIT_FAILED;
 
 	if (o->events_file)
 		error_set(&err, FAILURE_BAD_OPTION, 0, "--events FILE does not go with --daemon: its events are in the daemon's log, see `cordon events`");
 	else if (write_request(&request, set, o, p, streams, &err) == 0 && client_open(&client, o->socket_path, &err) == 0) {
 		/* Keys go to the program's terminal as they are. The supervisor, which is no process of this terminal, leaves that to us. */
-		if (has_terminal) {
-			raw = terminal;
-			cfmakeraw(&raw);
-			tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-		}
+		if (o->tty)
+			terminal_begin(&terminal, STDIN_FILENO);
 		converse(&client, request.data, request.length, set, o, streams, &status, &err);
-		if (has_terminal)
-			tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+		terminal_restore(&terminal);
 	}
 	client_close(&client);
 	buffer_free(&request);

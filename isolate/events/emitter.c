@@ -25,7 +25,7 @@
 
 #include "isolate/text.h"
 
-#define MOST_WAITING (4u << 20)
+#define MOST_WAITING (16u << 20)
 #define RESERVE (3 * EMITTER_LINE_MAX)
 #define PIPE_SIZE (1 << 20) /* what anybody may ask for, pipe(7) */
 #define FLUSH_AT 32768u

@@ -26,7 +26,7 @@ enum emitter_mode {
 };
 
 #define EMITTER_PATIENCE_MS 1000
-#define EMITTER_LAST_MS 5000
+#define EMITTER_LAST_MS 30000
 
 /*
  * An emitter that writes to fd (non-blocking; it becomes the emitter's, and is closed by emitter_close). subject is the execution's id, copied. Returns NULL

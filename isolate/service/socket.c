@@ -134,7 +134,11 @@ int socket_listen(const char *path, bool *passed, struct error *err)
 	int fd = take_passed();
 
 	*passed = fd >= 0;
-	return fd >= 0 ? fd : bind_new(path, err);
+	if (fd >= 0)
+		return fd;
+	if (!path)
+		return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for the control socket: set XDG_RUNTIME_DIR or give --socket");
+	return bind_new(path, err);
 }
 
 int socket_connect(const char *path, struct error *err)

@@ -82,11 +82,11 @@ class Result:
 
     @property
     def failure(self):
-        """The short name of the failure in a --json answer with status 125."""
-        tap.equal(self.status, EXIT_FAILED, "status of a failure\n%s" % self)
+        """The short name of the failure in a --json answer: status 64 where an option is wrong, 125 for any other."""
         found = self.json
         code = find_code(found)
         tap.ok(code, "a failure code in the answer\n%s" % self)
+        tap.equal(self.status, EXIT_USAGE if code == "bad_option" else EXIT_FAILED, "status of a failure\n%s" % self)
         return code
 
     def expect(self, status, what=None):
