@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -401,34 +402,80 @@ def load(total, at_once):
             thread.join(5)
 
 
-@tap.test("KILL of supervisors and of the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=120)
+def below(top):
+    """Every process below top: [(pid, name)]."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name) as file:
+                    line = file.read()
+            except OSError:
+                continue
+            parents[int(name)] = (int(line.rsplit(")", 1)[1].split()[1]), line.split("(", 1)[1].rsplit(")", 1)[0])
+    found, before = {top}, 0
+    while len(found) != before:
+        before = len(found)
+        found |= {pid for pid, (parent, _) in parents.items() if parent in found}
+    return [(pid, parents[pid][1]) for pid in found if pid != top and pid in parents]
+
+
+def kill_some(chance, daemon, names, most):
+    """Kills processes below the daemon with one of these names, at random; says how many."""
+    victims = [pid for pid, name in below(daemon.process.pid) if name in names]
+    chance.shuffle(victims)
+    killed = 0
+    for pid in victims[:most]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+        except ProcessLookupError:
+            pass
+    return killed
+
+
+@tap.test("KILL of supervisors, view servers, followers and the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=300)
 def _():
-    directory = leaks.scratch()
-    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "3"))):
+    seed = int(os.environ.get("CORDON_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    chance = random.Random(seed)
+    tap.diag("CORDON_SEED=%d" % seed)
+    directory, tree = leaks.scratch(), leaks.scratch()
+    for number in range(200):
+        with open(os.path.join(tree, "%d" % number), "w") as file:
+            file.write("x" * number)
+    named = {"ro": [tree]} if os.access("/dev/fuse", os.R_OK | os.W_OK) else {}
+    killed = {}
+    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "4"))):
         daemon = Daemon(directory=directory)
+        follower = sandbox.start("events", "--follow", "--socket", daemon.socket)
         client = Client(daemon)
         for number in range(24):
-            client.send("sandbox.run", command("sh", "-c", "sleep 0.0%d" % (number % 10)), number)
-        with Client(daemon) as other:
-            for job in other.call("sandbox.list")[turn::3]:
-                if job["supervisor"] > 0:
-                    try:
-                        os.kill(job["supervisor"], signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
-        if turn % 2 == 0:
+            client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.0%d" % (tree, number % 10), **(named if number % 2 else {})), number)
+        victim = ("supervisor", "view server", "follower", "daemon")[turn % 4]
+        tap.eventually(lambda: any(name == "cordon-view" for _, name in below(daemon.process.pid)) or not named, "view servers are up", 10)
+        if victim == "daemon":
             daemon.stop(signal.SIGKILL)
+            killed[victim] = killed.get(victim, 0) + 1
             while client.answer() is not None:
                 pass
-            client.close()
             daemon.start()
         else:
+            if victim == "follower":
+                follower.kill()
+                count = 1
+            else:
+                count = kill_some(chance, daemon, {"supervisor": {"cordon-worker"}, "view server": {"cordon-view"}}[victim], chance.randint(1, 6))
+            killed[victim] = killed.get(victim, 0) + count
             tap.equal(sorted(client.answer()["id"] for _ in range(24)), list(range(24)), "every request has one answer")
-            client.close()
+        client.close()
         with daemon, Client(daemon) as client:
             tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
             log = daemon.log()
             tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
+        follower.kill()
+        sandbox.finish(follower)
+    tap.diag("killed: %r" % killed)
+    tap.ok(killed["supervisor"] > 0 and (not named or killed["view server"] > 0), "something was killed")
 
 
 tap.main()

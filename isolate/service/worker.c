@@ -286,6 +286,7 @@ int worker_main(void)
 
 	if (tie_to_daemon() < 0)
 		return 1;
+	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
 	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && take_environment(&w) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
 	    execute(&w) == 0) {
 		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, result_exit_status(&w.result, w.set != FOR_RUN));
