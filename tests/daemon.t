@@ -71,6 +71,32 @@ def _():
         tap.like(through(daemon, "run", "--ro", "/nonexistent", "--", "true").expect(125).errors, r"\[path_missing\]", "failures keep their code")
 
 
+@tap.test("--events gives through the daemon the events of this execution alone, all of them, and the same summary")
+def _():
+    directory = leaks.scratch()
+    code = "import ctypes\nl = ctypes.CDLL(None)\nfor _ in range(3): l.ptrace(0, 0, 0, 0)\nfor i in range(500): print('x' * 4000)"
+
+    def watched(name, *options):
+        result = run("run", "--events", os.path.join(directory, name), *options, "--", PYTHON, "-c", code).expect(0)
+        with open(os.path.join(directory, name), "rb") as file:
+            events = [sandbox.strict_json(line.decode("utf-8")) for line in file]
+        return result, [e for e in events if e["type"] not in ("resource.sample", "process.started", "process.exited", "output.stdout")], events
+    with Daemon() as daemon, Client(daemon) as other:
+        other.send("sandbox.run", command("sleep", "1"), 1)  # whose events are nobody's business
+        plain, few, _ = watched("plain")
+        remote, same, events = watched("remote", "--daemon", "--socket", daemon.socket)
+        tap.equal([(e["type"], set(e["data"])) for e in same], [(e["type"], set(e["data"])) for e in few], "the same events")
+        tap.equal(len({e["subject"] for e in events}), 1, "of one execution")
+        tap.equal((events[0]["type"], events[-1]["type"]), ("sandbox.started", "sandbox.executed"), "the first and the last")
+        tap.equal("".join(e["data"]["text"] for e in events if e["type"] == "output.stdout"), remote.out.decode(), "output")
+        tap.equal((remote.err, len(remote.out)), (plain.err, 500 * 4001), "summary")
+        tap.like(remote.errors, "3 system calls refused, top: ptrace", "summary")
+        full = run("run", "--daemon", "--socket", daemon.socket, "--events", "/dev/full", "--", "sh", "-c", "exit 3").expect(3)
+        tap.like(full.errors, "could not be written: No space left on device", "a full disk is said")
+        answer = other.request("sandbox.run", dict(command("true"), follow=True, detach=True))
+        tap.equal(answer["error"]["code"], -32602, "not with detach")
+
+
 @tap.test("paths and variables are the caller's")
 def _():
     with Daemon(env=dict(os.environ, ONE="daemon")) as daemon:

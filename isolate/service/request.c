@@ -67,14 +67,26 @@ static bool is_set(const struct protocol_request *r, const char *key)
 	return value.text && value.length == 4 && memcmp(value.text, "true", 4) == 0;
 }
 
+/* The events of one execution, until it is answered. */
+static void follow_job(struct connection *c, const struct job *j, uint64_t from)
+{
+	c->subscribed = c->follows = true;
+	c->filter = (struct event_filter){ "", "" };
+	snprintf(c->filter.subject, sizeof c->filter.subject, "%s", j->id);
+	c->cursor = from;
+}
+
 static bool begin_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct server *s = c->server;
 	int streams[STREAMS] = { -1, -1, -1 };
-	bool detach = is_set(r, "detach");
+	bool detach = is_set(r, "detach"), follow = is_set(r, "follow");
+	uint64_t from = bus_next(s->bus);
 	struct buffer result = BUFFER_INIT;
 	struct job *j;
 
+	if (follow && (detach || c->subscribed))
+		return refuse(refusal, ERROR_PARAMS, "follow does not go with detach, nor with a subscription on the same connection");
 	if (is_set(r, "streams")) {
 		if (c->stream_count != STREAMS || detach)
 			return refuse(refusal, ERROR_PARAMS, "streams needs three descriptors with the request, and does not go with detach");
@@ -92,6 +104,8 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 	j = job_new(s, detach ? NULL : c, r, streams, refusal);
 	if (!j && refusal->code != 0)
 		c->jobs -= !detach;
+	if (j && follow)
+		follow_job(c, j, from);
 	if (!j || !detach)
 		return refusal->code == 0;
 	buffer_printf(&result, "{\"execution_id\":\"%s\"}", j->id);
@@ -159,6 +173,7 @@ static bool subscribe(struct connection *c, const struct protocol_request *r, st
 	    !protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
 		return false;
 	c->subscribed = true;
+	c->follows = false;
 	c->filter = filter;
 	c->cursor = (uint64_t)since + 1;
 	if (c->cursor > bus_next(bus))
