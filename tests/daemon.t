@@ -235,6 +235,44 @@ def _():
         tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "sequence")
 
 
+# A11: the log is written from outside, with a descriptor that only appends, and nothing inside can touch it or speak to the daemon.
+@tap.cases("a program that is shown the daemon's own directory cannot touch the log or reach the socket: {}", [("through the view", "mixed"), ("as a bind", "bind")])
+def _(_name, view):
+    if view == "mixed" and not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        tap.skip("/dev/fuse cannot be used here")
+    code = """
+import os, socket, sys
+def tried(what, call):
+    try:
+        call()
+        print(what, "done")
+    except OSError as e:
+        print(what, type(e).__name__, e.errno)
+socket_path, audit = sys.argv[1:]
+tried("append", lambda: os.open(audit, os.O_WRONLY | os.O_APPEND))
+tried("truncate", lambda: os.truncate(audit, 0))
+tried("unlink", lambda: os.unlink(audit))
+tried("rename", lambda: os.rename(audit, audit + ".gone"))
+def speak():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(socket_path)
+    s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"daemon.info"}\\n')
+    if not s.recv(100):
+        raise ConnectionError(0, "closed")
+tried("speak", speak)
+"""
+    with Daemon() as daemon, Client(daemon) as client:
+        record = client.call("sandbox.run", command(PYTHON, "-c", code, daemon.socket, daemon.audit, ro=[daemon.directory], view=view))["record"]
+        tap.unlike(record["stdout"], "done", "nothing was let through\n%r" % record["stderr"])
+        tap.equal(len(record["stdout"].splitlines()), 5, "each was tried: %r %r" % (record["stdout"], record["stderr"]))
+        log = daemon.log()
+        tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is whole")
+        with open("/proc/%d/fdinfo/%s" % (daemon.process.pid, next(n for n in os.listdir("/proc/%d/fd" % daemon.process.pid)
+                                                                  if os.path.realpath("/proc/%d/fd/%s" % (daemon.process.pid, n)) == os.path.realpath(daemon.audit)))) as file:
+            flags = int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
+        tap.ok(flags & os.O_APPEND, "the daemon only appends")
+
+
 @tap.test("TERM ends what runs and delivers the records")
 def _():
     daemon = Daemon("--jobs", "1")

@@ -58,7 +58,7 @@ static void on_accept(evutil_socket_t listener, short what, void *argument)
 			continue;
 		if (fd < 0)
 			return;
-		if (socket_peer_is_ours(fd))
+		if (socket_client_is_ours(fd))
 			connection_new(s, fd);
 		else
 			close(fd);

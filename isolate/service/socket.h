@@ -27,4 +27,10 @@ int socket_connect(const char *path, struct error *err);
 /* Whether the other end is this user, or root. */
 bool socket_peer_is_ours(int fd);
 
+/*
+ * Whether a client may speak to this daemon: it is this user outside of any sandbox, or root. A program inside that is shown the socket (a bind of its directory) has
+ * this user's id too, but not its user namespace, user_namespaces(7).
+ */
+bool socket_client_is_ours(int fd);
+
 #endif
