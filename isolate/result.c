@@ -55,9 +55,12 @@ void result_free(struct result *r)
 /* What would have let a refused name through. NULL: nothing does. */
 static const char *what_allows(const struct view_refusal *refusal)
 {
-	if (strcmp(refusal->rule, "read-only") == 0)
-		return "--scratch";
-	return strcmp(refusal->rule, "kernel") == 0 ? NULL : "--ro";
+	static const struct { const char *rule, *option; } OTHERS[] = { { "read-only", "--scratch" }, { "kernel", NULL }, { "open-files", NULL } };
+
+	for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+		if (strcmp(refusal->rule, OTHERS[i].rule) == 0)
+			return OTHERS[i].option;
+	return "--ro";
 }
 
 void result_allow(const struct view_refusal *refusal, struct buffer *out)
