@@ -216,7 +216,7 @@ void view_invent(struct view *v, const struct node *n, struct stat *st)
 {
 	memset(st, 0, sizeof *st);
 	st->st_ino = UINT64_C(0xff00000000000000) | n->id;
-	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0444;
+	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644; /* an overlay above asks for the owner's right to write */
 	st->st_nlink = n->is_directory ? 2 : 1;
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;

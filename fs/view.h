@@ -22,7 +22,7 @@
 
 /* How long the kernel may answer by itself. A hidden name is never remembered, so that each try is seen. */
 #define VIEW_TIMEOUT_S 60.0
-#define VIEW_ABSENT_TIMEOUT_S 10.0
+#define VIEW_ABSENT_TIMEOUT_S 1.0
 
 /* A named tree: its root's descriptor and its path on the host. */
 struct view_tree {

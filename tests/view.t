@@ -855,7 +855,7 @@ def _():
     tap.like(record["stdout"], "^SECRET=2\nhello\nmore\n", "what it wrote is read back")
     tap.equal(subprocess.check_output(["find", top, "-printf", "%p %i %s %T@ %C@ %m\n"]), before, "the host is as before")
     changes = open(out + "/scratch-1/changes.txt").read().splitlines()
-    for line in ("M README", "D run.sh", "A new/", "A new/dir/f", "D src/main.py", "A src/moved.py", "A soft", "M .env", "D src/deep/"):
+    for line in ("M README", "D run.sh", "A new/", "A new/dir/f", "D src/main.py", "A src/moved.py", "A soft -> README", "M .env", "D src/deep/"):
         tap.ok(line in changes, "%r is listed: %r" % (line, changes))
     tap.ok("M keys/readme" not in changes, "what was opened and not changed is not")
     tap.equal(open(out + "/scratch-1/files/README").read(), "hello\nmore\n", "a changed file")
