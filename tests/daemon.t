@@ -191,6 +191,17 @@ def _():
         tap.equal(two.request("sandbox.kill", {"execution_id": subject})["error"]["code"], -32002, "no such execution")
 
 
+@tap.test("files that are opened through the view are events of the daemon's, too")
+def _():
+    tree = leaks.scratch()
+    with open(os.path.join(tree, "seen"), "w", encoding="utf-8") as file:
+        file.write("x")
+    with Daemon() as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("cat", tree + "/seen", ro=[tree]))
+        opened = [e["data"] for e in daemon.log() if e["type"] == "fs.opened"]
+        tap.equal([(o["path"], o["rule"], o["comm"]) for o in opened], [(tree + "/seen", "ro:1", "cat")], "events")
+
+
 @tap.test("a detached execution outlives its client")
 def _():
     with Daemon() as daemon, Client(daemon) as watcher:
