@@ -191,6 +191,37 @@ def _():
         tap.equal(two.request("sandbox.kill", {"execution_id": subject})["error"]["code"], -32002, "no such execution")
 
 
+@tap.test("files that are opened through the view are events of the daemon's, too")
+def _():
+    tree = leaks.scratch()
+    with open(os.path.join(tree, "seen"), "w", encoding="utf-8") as file:
+        file.write("x")
+    with Daemon() as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("cat", tree + "/seen", ro=[tree]))
+        opened = [e["data"] for e in daemon.log() if e["type"] == "fs.opened"]
+        tap.equal([(o["path"], o["rule"], o["comm"]) for o in opened], [(tree + "/seen", "ro:1", "cat")], "events")
+
+
+@tap.test("what was asked for, and what came of it, can be had while it runs and afterwards")
+def _():
+    with Daemon() as daemon, Client(daemon) as client, Client(daemon) as watcher:
+        watcher.call("events.subscribe", {})
+        client.send("sandbox.run", {"program": {"kind": "script", "text": "import time\nprint('x')\ntime.sleep(0.3)"}, "options": {"memory": 99, "python": PYTHON}}, 1)
+        subject = watcher.event("sandbox.started")["subject"]
+        shown = watcher.call("sandbox.show", {"execution_id": subject})
+        tap.equal((shown["state"], shown["method"], shown["options"]["memory"], shown["record"]), ("running", "sandbox.run", 99, None), "while it runs")
+        tap.equal(shown["program"]["text"].splitlines()[1], "print('x')", "program")
+        record = client.answer(1)["result"]["record"]
+        shown = watcher.call("sandbox.show", {"execution_id": subject})
+        tap.equal((shown["state"], shown["record"]), ("ended", record), "afterwards")
+        tap.equal(watcher.request("sandbox.show", {"execution_id": "none"})["error"]["code"], -32002, "no such execution")
+        for number in range(260):
+            client.send("sandbox.run", {"program": {"kind": "command", "argv": ["true"]}, "options": {"ro": ["/nonexistent"]}}, 100 + number)
+        for number in range(260):
+            client.answer()
+        tap.equal(watcher.request("sandbox.show", {"execution_id": subject})["error"]["code"], -32002, "and forgotten when many came after it")
+
+
 @tap.test("a detached execution outlives its client")
 def _():
     with Daemon() as daemon, Client(daemon) as watcher:

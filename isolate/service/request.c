@@ -17,6 +17,7 @@
 
 #include "isolate/service/answers.h"
 #include "isolate/service/connection_state.h"
+#include "isolate/service/history.h"
 #include "isolate/service/job.h"
 #include "isolate/tiers/tier.h"
 
@@ -127,6 +128,27 @@ static struct job *named_job(struct connection *c, const struct protocol_request
 	return j;
 }
 
+static bool show(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	char id[EMITTER_SUBJECT_MAX] = "";
+	struct json_slice kept;
+	struct buffer result = BUFFER_INIT;
+	const struct job *j;
+
+	if (!protocol_text(r, "execution_id", id, sizeof id, refusal))
+		return false;
+	j = job_find(c->server, id);
+	kept = history_find(c->server->history, id);
+	if (j)
+		job_show(j, &result);
+	else if (kept.text)
+		buffer_add(&result, kept.text, kept.length);
+	else
+		return refuse(refusal, ERROR_NO_SUCH, "there is no such execution, or it ended too long ago");
+	say_result(c, r, &result);
+	return true;
+}
+
 static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte, struct protocol_refusal *refusal)
 {
 	struct job *j = named_job(c, r, refusal);
@@ -206,6 +228,8 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 		c->subscribed = false;
 		say_true(c, r);
 		return true;
+	case METHOD_SHOW:
+		return show(c, r, refusal);
 	case METHOD_LIST:
 		job_list(c->server, &result);
 		break;

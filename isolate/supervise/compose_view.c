@@ -153,7 +153,7 @@ static void begin_config(const struct composition_input *in, struct plan_builder
 	config->head.inside_uid = in->outside_uid;
 	config->head.inside_gid = in->outside_gid;
 	config->head.root_bytes = INSIDE_ID;
-	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->options->events_file ? CONFIG_SEND_OPENS : 0);
+	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->events ? CONFIG_SEND_OPENS : 0);
 	config->head.command = plan_add_text(config, "", 0);
 	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
 }
