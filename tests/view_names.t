@@ -307,4 +307,23 @@ def _():
     tap.equal(record["stdout"], "", "its other name was not found")
 
 
+@test("a directory that has the number of a hidden one that is gone shows")
+def _():
+    top = place() + "/w"
+    os.makedirs(top + "/a.tmp")
+    say, done = talk(top, "--hide", "*.tmp")
+    tap.equal(say("ls %s; ls %s/a.tmp 2>/dev/null" % (top, top)), "", "it is hidden")
+    number = os.stat(top + "/a.tmp").st_ino
+    os.rmdir(top + "/a.tmp")
+    made = []
+    for i in range(2000):
+        made.append("%s/d%d" % (top, i))
+        os.mkdir(made[-1])
+        if os.stat(made[-1]).st_ino == number:
+            break
+    write(made[-1] + "/file", "SHOWN\n")
+    tap.eventually(lambda: say("cat %s/file" % made[-1]) == "SHOWN\n", "the new directory shows", 4)
+    done()
+
+
 tap.main()
