@@ -96,16 +96,19 @@ static void take(struct search *s, const char *real, const struct stat *st)
 /* A path that a rule matches, if there is something: where it leads to by links is hidden as well. */
 static void meet(struct search *s, int rule, const char *path)
 {
-	char *real = realpath(path, NULL);
 	struct policy_verdict verdict;
 	struct stat st;
+	char *real;
 
+	if (lstat(path, &st) != 0)
+		return; /* as most of them: at the price of one call */
+	real = realpath(path, NULL);
 	if (!real || stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || strcmp(real, "/") == 0) {
 		free(real); /* nothing, or a device such as /dev/null, which holds no secret */
 		return;
 	}
 	verdict = policy_decide(s->v->policy, real, false);
-	if ((verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
+	if (verdict.decision != POLICY_MASK && (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
 		s->failed = true;
 	take(s, real, &st);
 	free(real);
@@ -197,7 +200,7 @@ int anchors_find(struct view *v, const char *home)
 			bool any_depth = pattern && strncmp(pattern, "**/", 3) == 0;
 
 			s.failed |= !pattern;
-			if (!pattern || !policy_rule_hides(v->policy, (int)rule) || any_depth != (base < s.base_count))
+			if (!pattern || !(policy_rule_hides(v->policy, (int)rule) || policy_rule_masks(v->policy, (int)rule)) || any_depth != (base < s.base_count))
 				;
 			else if (!any_depth)
 				look_below(&s, (int)rule, "", pattern);

@@ -307,6 +307,16 @@ def _():
     tap.equal(record["stdout"], "", "its other name was not found")
 
 
+@test("a stand-in for a name that is a link hides what the link led to")
+def _():
+    top = place() + "/p"
+    write(top + "/real/settings", "REAL\n")
+    os.symlink("real/settings", top + "/settings")
+    write(top + "/plain", "PLAIN\n")
+    record = sandbox.shell("cd %s; cat settings plain real/settings; ls real" % top, "--ro", top, "--mask", top + "/settings=FAKE\n", "--mask", top + "/plain=FAKE2\n").record
+    tap.equal(record["stdout"], "FAKE\nFAKE2\n", record["stderr"])
+
+
 @test("a directory that has the number of a hidden one that is gone shows")
 def _():
     top = place() + "/w"
