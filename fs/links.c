@@ -76,9 +76,9 @@ static bool ask_names(const struct view *v, struct links *l, const struct stat *
 
 static int by_identity(const struct view *v, const struct stat *st)
 {
-	int rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
+	int rule = object_set_find(&v->hidden, st->st_dev, st->st_ino, S_ISDIR(st->st_mode));
 
-	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino) : rule;
+	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode)) : rule;
 }
 
 static bool is_rested(const struct links *l)
@@ -136,9 +136,12 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	return counts && v->links->cut && found < st->st_nlink ? policy_rule_of_unseen(v->policy) : VIEW_NO_RULE;
 }
 
-int view_hidden_directory(const struct view *v, const struct stat *st)
+int view_hidden_directory(struct view *v, const struct stat *st)
 {
 	int rule = by_identity(v, st);
 
+	/* The hidden one may have gone, and this have its number now, or be it, under a name that no rule hides. */
+	if (rule != -2 && (!v->links || is_rested(v->links)) && walk_again(v))
+		rule = by_identity(v, st);
 	return rule == -2 ? VIEW_NO_RULE : rule;
 }

@@ -310,7 +310,7 @@ static int hide(struct view *v, const struct stat *st, int status, int by, int *
 	if (status != 0)
 		return ENOENT;
 	if (by >= 0 && (S_ISDIR(st->st_mode) || st->st_nlink > 1))
-		object_set_add(&v->hidden, st->st_dev, st->st_ino, by);
+		object_set_add(&v->hidden, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), by);
 	*rule = by;
 	return ENOENT;
 }

@@ -124,7 +124,7 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
 
 /* Whether a directory is known to be hidden under another name: the rule or VIEW_NO_RULE. */
-int view_hidden_directory(const struct view *v, const struct stat *st);
+int view_hidden_directory(struct view *v, const struct stat *st);
 
 /*
  * Keeps some descriptors for what the server itself must open: one that was opened for the program and is beyond is closed, and ENFILE told. fd -1 with errno is what an

@@ -199,7 +199,7 @@ static void raise_descriptors(struct view *v)
 		return;
 	files.rlim_cur = files.rlim_max;
 	more = (struct rlimit){ ENOUGH_FILES, ENOUGH_FILES };
-	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0)
+	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0) /* only root may raise it further */
 		setrlimit(RLIMIT_NOFILE, &files);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		v->most_descriptors = files.rlim_cur < INT_MAX ? (int)files.rlim_cur - RESERVED_FILES : INT_MAX;
