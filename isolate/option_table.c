@@ -107,7 +107,7 @@ const char *option_commands(unsigned commands, char *buffer, size_t size)
 {
 	static const struct { enum command_set bit; const char *name; } known[] = {
 		{ FOR_RUN, "run" }, { FOR_EXEC, "exec" }, { FOR_VALIDATE, "validate" }, { FOR_DOCTOR, "doctor" },
-		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" },
+		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_CONSOLE, "console" },
 	};
 	size_t used = 0;
 

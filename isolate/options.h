@@ -29,7 +29,7 @@ enum network_mode { NETWORK_NONE, NETWORK_ALLOW };
 enum view_mode { VIEW_MIXED, VIEW_FUSE, VIEW_BIND };
 
 /* Which commands an option belongs to (bits). */
-enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32 };
+enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32, FOR_CONSOLE = 64 };
 
 struct options {
 	char *tier;                 /* "namespace" */
@@ -57,6 +57,9 @@ struct options {
 	bool tty;                       /* --tty */
 	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
 	bool json;
+	bool watch;                     /* on the console */
+	bool plain, quiet;              /* the console without a screen; without a bell */
+	char *theme, *size;             /* of the console; or NULL */
 	bool daemon;                    /* through the daemon */
 	char *socket_path;              /* of its control socket, or NULL: the default */
 	char *audit_file;               /* or NULL: the default */

@@ -25,6 +25,7 @@ static const struct {
 	{ "JSON|@FILE", "[[ $cur == @* ]] && { _cordon_files \"${cur#@}\"; COMPREPLY=(\"${COMPREPLY[@]/#/@}\"); }" },
 	{ "DIR", "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")" },
 	{ "MODE", "mapfile -t COMPREPLY < <(compgen -W 'none allow' -- \"$cur\")" },
+	{ "THEME", "mapfile -t COMPREPLY < <(compgen -W 'dark light mono' -- \"$cur\")" },
 	{ "K", "mapfile -t COMPREPLY < <(compgen -e -- \"$cur\")" },
 };
 

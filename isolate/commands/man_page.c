@@ -328,6 +328,46 @@ static void print_protocol(void)
 	}
 }
 
+/* "C-d, PageDown" for "<C-d> <PageDown>". */
+static void print_keys_of(const char *keys)
+{
+	for (bool first = true; *keys; first = false) {
+		size_t length = strcspn(keys, " ");
+		bool named = length > 2;
+
+		fputs(first ? "" : ", ", stdout);
+		man_bytes(keys + named, length - 2 * named);
+		keys += length;
+		keys += strspn(keys, " ");
+	}
+}
+
+static void print_console(void)
+{
+	static const struct { const char *name, *keys, *help; } keys[] = {
+#define KEY(id, name, keys, where, label, help) { name, keys, help },
+#include "tui/keys.def"
+#undef KEY
+	};
+
+	puts(".SH CONSOLE\n"
+		"Not every key works in every view; the line at the bottom and the help of\n.B ?\nsay which do. An action can be typed by its name after a colon.\n"
+		"In a question every key but\n.B y\nmeans no, and what was typed before it was there is thrown away.\n"
+		".PP\n"
+		"With\n.B \\-\\-script\nkeys come from a file and the picture stays in memory: a line is keys, such as j or <Enter>; one that begins with a colon is a command, of which\n"
+		".BR \":wait TEXT\" ,\n.BR \":events N\" ,\n.B :settle\n(the daemon has answered everything),\n.B \":resize COLUMNSxROWS\"\nand\n.B \":save\\-display FILE\"\nare for scripts.");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		puts(".TP");
+		fputs(".BR \"", stdout);
+		print_keys_of(keys[i].keys);
+		fputs("\" \" (", stdout);
+		man_text(keys[i].name);
+		printf(")\"\n%c", toupper((unsigned char)keys[i].help[0]));
+		man_text(keys[i].help + 1);
+		puts(".");
+	}
+}
+
 static void print_statuses(void)
 {
 	puts(".SH EXIT STATUS");
@@ -391,6 +431,7 @@ int main(void)
 	print_record();
 	print_events();
 	print_protocol();
+	print_console();
 	print_statuses();
 	print_failures();
 	print_foot();
