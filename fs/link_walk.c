@@ -32,7 +32,7 @@ struct walk {
 	uint64_t entries, most;        /* met so far; where to stop */
 	bool stopped;                  /* there was more below this root */
 	bool moved;
-	char block[BLOCK];
+	_Alignas(8) char block[BLOCK]; /* of raw_entry */
 };
 
 struct raw_entry {
