@@ -2,8 +2,9 @@
 /*
  * The walk for files with several names. See links.h.
  *
- * One list of directories grows while it is gone through; each is opened by its path below its root, read, and closed. A file costs no call of its own: its number stands in the
- * directory. A directory that has gone from its place meanwhile may have been moved to one that was read before, so the walk begins anew; a tree that never stands still counts as not seen.
+ * One list of directories grows while it is gone through; each is opened by its path below its root, read, and closed. A file costs no call of its own: its number stands
+ * in the directory. A directory that has gone from its place meanwhile may have been moved to one that was read before, so the walk begins anew; a tree that never stands
+ * still counts as not seen.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/links.h"
@@ -42,24 +42,6 @@ struct raw_entry {
 	unsigned char type;
 	char name[];
 };
-
-int64_t links_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void links_free(struct links *l)
-{
-	if (!l)
-		return;
-	free(l->directories);
-	free(l->names);
-	free(l->text);
-	free(l);
-}
 
 static bool widen(void **array, size_t *capacity, size_t wanted, size_t size)
 {
@@ -154,8 +136,8 @@ int links_place(const struct view *v, struct links *l, uint32_t directory, const
 }
 
 /*
- * A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen; what has gone from a directory that is still in its place was
- * removed.
+ * A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen; what has gone from a directory that is
+ * still in its place was removed.
  */
 static void unseen(struct walk *w, uint32_t directory, int error)
 {
