@@ -22,6 +22,7 @@
 #include "fs/view.h"
 
 #define MOST_ENTRIES 4000000u
+#define MOST_AT_START 50000u
 #define ATTEMPTS 3
 #define BLOCK 65536
 
@@ -271,10 +272,14 @@ static void walk_root(struct walk *w, uint32_t root, const char *path, uint64_t 
 		w->l->cut = true;
 }
 
-static void walk_anchors(struct walk *w)
+/* most: of each, in any case. */
+static void walk_anchors(struct walk *w, uint64_t most)
 {
-	for (size_t i = 0; i < w->v->anchor_count; i++)
-		walk_root(w, (uint32_t)(w->v->tree_count + i), w->v->anchors[i].path, w->v->anchors[i].most, w->v->anchors[i].bounded);
+	for (size_t i = 0; i < w->v->anchor_count; i++) {
+		const struct view_anchor *a = &w->v->anchors[i];
+
+		walk_root(w, (uint32_t)(w->v->tree_count + i), a->path, a->most < most ? a->most : most, a->bounded || most < a->most);
+	}
 }
 
 static void walk_all(struct walk *w)
@@ -284,8 +289,7 @@ static void walk_all(struct walk *w)
 	for (size_t i = 0; i < v->tree_count; i++)
 		if (view_is_walked(v, i) && !view_covers(v, v->trees[i].path, i))
 			walk_root(w, (uint32_t)i, v->trees[i].path, MOST_ENTRIES, false);
-	if (!v->anchors_walked)
-		walk_anchors(w);
+	walk_anchors(w, MOST_ENTRIES);
 	w->l->cut |= v->anchors_cut;
 }
 
@@ -378,7 +382,7 @@ int links_walk_anchors(struct view *v)
 
 	if (!w)
 		return -1;
-	walk_anchors(w);
+	walk_anchors(w, MOST_AT_START);
 	status = w->l->cut ? -1 : object_set_join(&v->known, &w->hidden);
 	links_free(end(w));
 	return status;

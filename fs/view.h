@@ -66,7 +66,6 @@ struct view {
 	struct links *links;     /* what the last walk for hard links found; NULL: there was none */
 	struct view_anchor *anchors;
 	size_t anchor_count;
-	bool anchors_walked;     /* they were gone through at the start: only then could all be seen */
 	bool anchors_cut;        /* there were too many */
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
