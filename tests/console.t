@@ -272,6 +272,36 @@ def _():
         tap.eventually(lambda: process.poll() is not None, "it ended", 5)
 
 
+@tap.test("Esc is answered at once")
+def _():
+    with Pretended() as daemon:
+        master, slave = pty.openpty()
+        process = sandbox.start("console", "--socket", daemon.path, stdin=slave, stdout=slave, stderr=slave, env=environment())
+
+        def until(word, seconds):
+            shown, end = b"", time.monotonic() + seconds
+            while word not in shown:
+                tap.ok(time.monotonic() < end, "%r came within %.1f s; there is %r" % (word, seconds, shown[-200:]))
+                if select.select([master], [], [], 0.01)[0]:
+                    shown += os.read(master, 65536)
+        until(b"No run is known", 5)
+        times = []
+        for _ in range(5):
+            os.write(master, b"?")
+            until(b"Everywhere", 5)
+            started = time.monotonic()
+            os.write(master, b"\x1b")
+            until(b"PROGRAM", 5)
+            times.append(time.monotonic() - started)
+        tap.ok(min(times) < 0.2, "it does not wait for the rest of a sequence: %r" % times)
+        os.write(master, b"q")
+        while process.poll() is None:
+            if select.select([master], [], [], 0.01)[0]:
+                os.read(master, 65536)
+        os.close(master)
+        os.close(slave)
+
+
 @tap.test("nothing that is written to standard error shows on the screen; it is said afterwards, made visible")
 def _():
     with Pretended() as daemon, Terminal("sh", "-c", "%s console --socket %s" % (CORDON, daemon.path)) as terminal:
