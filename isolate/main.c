@@ -29,6 +29,7 @@ static const struct {
 	{ "validate", command_validate },
 	{ "serve", command_serve },
 	{ "events", command_events },
+	{ "tool", command_tool },
 	{ "doctor", command_doctor },
 	{ "help", command_help },
 };

@@ -16,7 +16,7 @@
 #include "isolate/events/table.h"
 
 #define EMITTER_LINE_MAX 65536u /* longest line, its newline included */
-#define EMITTER_SUBJECT_MAX 40
+#define EMITTER_SUBJECT_MAX 160
 
 struct emitter;
 
@@ -32,6 +32,9 @@ enum emitter_mode {
  * without memory; the descriptor then stays the caller's.
  */
 struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode);
+
+/* What the ids of events begin with, where that is not the subject: of two emitters with one subject at least one needs it. Shorter than EMITTER_SUBJECT_MAX, copied. */
+void emitter_identify(struct emitter *e, const char *id);
 
 /* Writes what it can of the rest, waiting at most wait_ms for the reader, and frees everything. NULL is allowed. */
 void emitter_free(struct emitter *e, int wait_ms);
