@@ -21,6 +21,7 @@
 #include "isolate/commands/describe.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
+#include "isolate/commands/remote.h"
 #include "isolate/json_gate.h"
 #include "isolate/json_slice.h"
 #include "isolate/option_write.h"
@@ -185,6 +186,8 @@ static int write_options(struct json_writer *w, const struct sub *s, const struc
 		json_key(w, "args");
 		json_raw(w, o->args_json, strlen(o->args_json));
 	}
+	if (o->daemon && s->set == FOR_TOOL_CALL && !remote_write_environment(w, o))
+		return error_set(err, FAILURE_BAD_INPUT, 0, "a variable is no UTF-8: that cannot be said to the daemon, only done without --daemon");
 	directory = s->set == FOR_TOOL_CALL ? getcwd(NULL, 0) : NULL;
 	if (directory) {
 		json_key(w, "cwd");

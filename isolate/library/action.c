@@ -245,7 +245,8 @@ static int show_items(struct acting *a, const char *key, int (*show)(struct stor
 	if (a->all_users) {
 		json_key(&a->w, "broken");
 		json_open_array(&a->w);
-		json_raw(&a->w, each.broken.length ? each.broken.data : "", each.broken.length);
+		if (each.broken.length)
+			json_raw(&a->w, each.broken.data, each.broken.length);
 		json_close_array(&a->w);
 	}
 	a->answer->result.failed |= each.broken.failed;

@@ -29,9 +29,9 @@ static int find(struct store *s, const struct decision *d, bool allow_older, str
 	if (!s->db)
 		return error_set(err, FAILURE_TOOL_UNKNOWN, 0, "the tool %s of %s: this user has no library", d->name, s->user);
 	if (item_newest(s, d->name, &newest, err) < 0 || versions_look_up(s, d->name, &d->reference, item, err) < 0)
-		return newest.id && err->code == FAILURE_TOOL_UNKNOWN && d->reference.version
-			       ? error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " with the hash %s is gone; the newest is version %" PRId64 " with %s", d->name, d->reference.version,
-					   d->reference.hash, newest.version, newest.hash)
+		return newest.id && err->code == FAILURE_TOOL_UNKNOWN
+			       ? error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: there is no such version with the hash %s; the newest is version %" PRId64 " with %s", d->name, d->reference.hash,
+					   newest.version, newest.hash)
 			       : -1;
 	if (item->id != newest.id && !(allow_older && (item->state == STATE_PROMOTED || item->state == STATE_REJECTED)))
 		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " with the hash %s was replaced by version %" PRId64 " with %s", d->name, item->version, item->hash,

@@ -148,21 +148,32 @@ static int read_number(struct store *s, const char *sql, int64_t *value, struct 
 	return status < 0 ? -1 : 0;
 }
 
-static int migrate(struct store *s, unsigned steps, struct error *err)
+/* Whether what is open is a library, of a schema that we know, or nothing yet. Only reads. */
+static int check_ours(struct store *s, unsigned steps, int64_t *found, struct error *err)
 {
 	int64_t version = 0, application = 0, tables = 0;
+
+	if (read_number(s, "PRAGMA user_version", &version, err) < 0 || read_number(s, "PRAGMA application_id", &application, err) < 0 ||
+	    read_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err) < 0)
+		return -1;
+	*found = version;
+	if (application != APPLICATION && (application != 0 || version != 0 || tables != 0))
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is a database of another program", s->path);
+	if (version > (int64_t)steps)
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s has schema version %lld, and this cordon knows %u", s->path, (long long)version, steps);
+	return 0;
+}
+
+static int migrate(struct store *s, unsigned steps, struct error *err)
+{
+	int64_t version = 0;
 
 	if (read_number(s, "PRAGMA user_version", &version, err) < 0)
 		return -1;
 	if (version == (int64_t)steps)
 		return 0;
-	if (store_begin(s, err) < 0 || read_number(s, "PRAGMA user_version", &version, err) < 0 || read_number(s, "PRAGMA application_id", &application, err) < 0 ||
-	    read_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err) < 0)
+	if (store_begin(s, err) < 0 || check_ours(s, steps, &version, err) < 0)
 		return -1;
-	if (version > (int64_t)steps)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s has schema version %lld, and this cordon knows %u", s->path, (long long)version, steps);
-	if (application != APPLICATION && (application != 0 || version != 0 || tables != 0))
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is a database of another program", s->path);
 	for (; version < (int64_t)steps; version++)
 		if (sqlite3_exec(s->db, MIGRATIONS[version], NULL, NULL, NULL) != SQLITE_OK)
 			return fail(s, sqlite3_errcode(s->db), "making tables", err);
@@ -194,7 +205,7 @@ static int turn_on_wal(struct store *s, struct error *err)
 
 int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps, struct error *err)
 {
-	mode_t mask;
+	int64_t version;
 	int code, status;
 
 	*s = (struct store){ .db = NULL };
@@ -208,14 +219,14 @@ int store_open(struct store *s, const char *base, const char *user, bool create,
 	if (status != 0)
 		return status < 0 ? -1 : 0;
 	/* What SQLite makes beside the file has the file's own mode. */
-	mask = umask(077);
-	code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_PRIVATECACHE, NULL);
-	umask(mask);
+	code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_busy_timeout(s->db, BUSY_MS);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-		status = turn_on_wal(s, err);
+		status = check_ours(s, steps ? steps : (unsigned)STEPS, &version, err);
+		if (status == 0)
+			status = turn_on_wal(s, err);
 		if (status == 0)
 			status = migrate(s, steps ? steps : (unsigned)STEPS, err);
 	} else {
