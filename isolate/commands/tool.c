@@ -22,6 +22,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"
+#include "isolate/failure_record.h"
 #include "isolate/json_gate.h"
 #include "isolate/json_slice.h"
 #include "isolate/option_write.h"
@@ -224,8 +225,15 @@ static int say_failure(const struct sub *s, const struct options *o, const struc
 		fprintf(stderr, "cordon tool %s: %s\nTry `cordon tool %s --help`.\n", s->name, a->error.context, s->name);
 	else
 		fprintf(stderr, "cordon tool %s: %s [%s]\n", s->name, error_sentence(&a->error, sentence, sizeof sentence), failure_name(a->error.code));
-	if (o->json && a->failure.length > 0)
+	if (o->json && a->failure.length > 0) {
 		answer_line(&a->failure);
+	} else if (o->json) {
+		struct buffer record = BUFFER_INIT;
+
+		failure_record_write(&a->error, &record);
+		answer_line(&record);
+		buffer_free(&record);
+	}
 	return a->status;
 }
 
