@@ -100,3 +100,22 @@ struct policy *config_policy(const struct plan *p, char *const *paths, struct er
 	}
 	return policy;
 }
+
+struct policy *config_hides(const struct plan *p)
+{
+	struct policy *policy = policy_new();
+	int rule = policy ? 0 : -1;
+	char id[32];
+
+	for (uint32_t i = 0; rule >= 0 && i < p->argv.count; i++) {
+		snprintf(id, sizeof id, "hide:%u", i + 1);
+		rule = policy_hide(policy, id, plan_row_text(p, p->argv, i), false);
+	}
+	if (rule >= 0 && !(p->body_flags & CONFIG_NO_SECRETS))
+		rule = policy_hide_secrets(policy);
+	if (rule < 0) {
+		policy_free(policy);
+		return NULL;
+	}
+	return policy;
+}

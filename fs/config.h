@@ -28,4 +28,7 @@ enum config_flags { CONFIG_NO_SECRETS = 1, CONFIG_SEND_OPENS = 2 };
  */
 struct policy *config_policy(const struct plan *p, char *const *paths, struct error *err);
 
+/* Only the rules that hide, with the same ids, as they were written: no link in them is followed. NULL without memory. */
+struct policy *config_hides(const struct plan *p);
+
 #endif

@@ -200,9 +200,9 @@ static void listing_free(struct listing *l)
 	free(l);
 }
 
-static int open_host(struct view *v, const struct node *n, int *out, int64_t *mtime_ns)
+static int open_host(struct view *v, fuse_req_t req, const struct node *n, int *out, int64_t *mtime_ns)
 {
-	int fd = object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_DIRECTORY);
+	int fd = view_spare(v, req, object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_DIRECTORY), EVENT_DIRECTORY | EVENT_READ);
 	struct stat st;
 
 	if (fd < 0)
@@ -234,7 +234,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	l->fd = -1;
 	status = view_path(v, n);
 	if (status == 0 && n->kind == NODE_HOST)
-		status = open_host(v, n, &l->fd, &mtime_ns);
+		status = open_host(v, req, n, &l->fd, &mtime_ns);
 	if (status == 0 && n->kind != NODE_TOP)
 		view_tell(v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
 	if (status) {

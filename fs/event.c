@@ -242,7 +242,7 @@ void event_finish(struct event_sink *s)
 static bool is_sound(const struct event_head *h)
 {
 	return h->magic == EVENT_MAGIC && h->kind >= EVENT_OPENED && h->kind <= EVENT_SUMMARY && h->path_length <= EVENT_PATH_MAX &&
-	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_KERNEL && h->pid >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
+	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST && h->pid >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
 	       memchr(h->comm, '\0', sizeof h->comm) != NULL;
 }
 

@@ -134,3 +134,58 @@ bool glob_path(const char *pattern, const char *path)
 		pattern = after(pattern, component(pattern));
 	return !*pattern;
 }
+
+/* The set that begins at "[": what is wrong with it, or NULL with *at on its "]". */
+static const char *set_fault(const char **at)
+{
+	const char *first = *at + 1 + ((*at)[1] == '!' || (*at)[1] == '^'), *p = first;
+
+	for (; *p && *p != '/' && (*p != ']' || p == first); p++)
+		if (p[1] == '-' && p[2] && p[2] != ']' && p[2] != '/') {
+			if ((unsigned char)p[2] < (unsigned char)*p)
+				return "a range in [ ] that ends before it begins";
+			p += 2;
+		}
+	if (*p != ']')
+		return "a [ without its ] (\\[ is the byte itself)";
+	*at = p;
+	return NULL;
+}
+
+static const char *component_fault(const char *at, size_t length, bool resolved)
+{
+	if (length == 0)
+		return "two slashes together";
+	if (!resolved && ((length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.')))
+		return "a component of dots, which no object is called by";
+	for (size_t i = 0; i + 1 < length; i++)
+		if (at[i] == '*' && at[i + 1] == '*' && length > 2 && (i == 0 || at[i - 1] != '\\'))
+			return "** as a part of a component; it stands for any number of whole ones, as in **/*.key";
+	return NULL;
+}
+
+const char *glob_fault(const char *pattern)
+{
+	const char *fault = NULL, *last = strrchr(pattern, '/'), *at = pattern + (pattern[0] == '/');
+	bool resolved = pattern[0] == '/'; /* what is written out of an absolute one is resolved before it is matched, all but its last component */
+
+	if (pattern[0] == '~' && strchr(pattern, '/'))
+		return "another user's home; write it out";
+	for (; *at && !fault; at = after(at, component(at))) {
+		size_t length = component(at);
+
+		resolved &= glob_is_literal(at, length);
+		fault = component_fault(at, length, resolved && last && at < last);
+	}
+	for (at = pattern; *at && !fault; at++) {
+		if (*at == '{' || *at == '}')
+			fault = "a brace; name each alternative with an option of its own (\\{ is the byte itself)";
+		else if (*at == '\\' && (at[1] == '\0' || at[1] == '/'))
+			fault = "a backslash with nothing to stand before";
+		else if (*at == '\\')
+			at++;
+		else if (*at == '[')
+			fault = set_fault(&at);
+	}
+	return fault;
+}

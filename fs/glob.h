@@ -17,6 +17,12 @@ bool glob_component(const char *pattern, size_t pattern_length, const char *name
 /* Whether a path matches as a whole. Both are components parted by single slashes, without one at the start or end. */
 bool glob_path(const char *pattern, const char *path);
 
+/*
+ * What is wrong with a pattern that a person wrote: NULL, or the end of a sentence ("has ..."). It matches what it can all the same: this finds the slips by which a rule would match nothing, or not what
+ * was meant.
+ */
+const char *glob_fault(const char *pattern);
+
 /* Whether a pattern has no byte with a meaning of its own. */
 bool glob_is_literal(const char *pattern, size_t length);
 

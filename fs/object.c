@@ -228,6 +228,14 @@ int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino)
 	return set->slots[at].used ? set->slots[at].rule : -2;
 }
 
+int object_set_join(struct object_set *set, const struct object_set *other)
+{
+	for (size_t i = 0; i < other->capacity; i++)
+		if (other->slots[i].used && object_set_add(set, other->slots[i].dev, other->slots[i].ino, other->slots[i].rule) < 0)
+			return -1;
+	return 0;
+}
+
 void object_set_free(struct object_set *set)
 {
 	free(set->slots);

@@ -40,6 +40,8 @@ struct object_set {
 int object_set_add(struct object_set *set, uint64_t dev, uint64_t ino, int rule);
 /* The rule of an object, or -2 when it is not in the set. */
 int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino);
+/* Adds all of another. 0, or -1 without memory. */
+int object_set_join(struct object_set *set, const struct object_set *other);
 void object_set_free(struct object_set *set);
 
 #endif

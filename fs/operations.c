@@ -200,9 +200,9 @@ static uint32_t flags_of(int flags)
 }
 
 /* Opens and compares. Returns a descriptor, or -1 with errno. */
-static int open_file(struct view *v, struct node *n, struct stat *st)
+static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t flags, struct stat *st)
 {
-	int fd = object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_NONBLOCK | O_NOCTTY), error = 0;
+	int fd = view_spare(v, req, object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_NONBLOCK | O_NOCTTY), flags), error = 0;
 
 	if (fd < 0) {
 		if (errno == ENOENT || errno == ELOOP)
@@ -282,7 +282,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (n->kind == NODE_HOST) {
-		fd = open_file(v, n, &st);
+		fd = open_file(v, req, n, flags, &st);
 		if (fd < 0) {
 			fuse_reply_err(req, errno);
 			return;

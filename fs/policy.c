@@ -27,6 +27,7 @@ struct rule {
 	enum effect effect;
 	bool literal;            /* a path written out */
 	bool last_literal, any_depth, built_in;
+	int16_t told;            /* index of the rule that it stands for; its own, as a rule */
 	char *content;
 	size_t content_length;
 };
@@ -136,6 +137,7 @@ static int add(struct policy *p, const char *id, const char *pattern, struct rul
 	r.last_literal = glob_is_literal(r.last, r.last_length);
 	/* "**" + one component: nothing is left to compare once that component has matched. */
 	r.any_depth = strncmp(r.pattern, "**/", 3) == 0 && r.last == r.pattern + 3 && strcmp(r.last, "**") != 0;
+	r.told = (int16_t)p->count;
 	p->rules[p->count] = r;
 	if (enter(p, (int16_t)p->count) < 0) {
 		free_rule(&r);
@@ -168,6 +170,30 @@ int policy_mask(struct policy *p, const char *id, const char *path, const void *
 	copy[length] = '\0';
 	rule = add(p, id, path, (struct rule){ .effect = EFFECT_MASK, .literal = true, .content = copy, .content_length = length });
 	return rule;
+}
+
+int policy_hide_as(struct policy *p, int rule, const char *path)
+{
+	int added = add(p, p->rules[rule].id, path, (struct rule){ .effect = EFFECT_HIDE, .literal = true, .built_in = p->rules[rule].built_in });
+
+	if (added >= 0)
+		p->rules[added].told = p->rules[rule].told;
+	return added;
+}
+
+struct policy *policy_only_hides(const struct policy *p)
+{
+	struct policy *copy = policy_new();
+
+	for (size_t i = 0; copy && i < p->count; i++) {
+		const struct rule *r = &p->rules[i];
+
+		if (r->effect == EFFECT_HIDE && add(copy, r->id, r->pattern, (struct rule){ .effect = EFFECT_HIDE, .literal = r->literal, .built_in = r->built_in }) < 0) {
+			policy_free(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
 }
 
 int policy_hide_secrets(struct policy *p)
@@ -297,6 +323,11 @@ struct policy_verdict policy_decide(const struct policy *p, const char *path, bo
 		start = at + 1;
 	}
 	return v;
+}
+
+int policy_rule_told(const struct policy *p, int rule)
+{
+	return rule >= 0 && (size_t)rule < p->count ? p->rules[rule].told : rule;
 }
 
 size_t policy_rule_count(const struct policy *p)

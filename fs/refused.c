@@ -90,7 +90,7 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
 {
 	(void)mode;
 	(void)fi;
-	refuse(req, ino, name, EVENT_CREATE);
+	refuse(req, ino, strcmp(name, "/") == 0 ? NULL : name, EVENT_CREATE); /* so the kernel calls a file without a name */
 }
 
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset, struct fuse_file_info *fi)

@@ -24,7 +24,7 @@
 
 #define DEEPEST 128
 
-struct change { char kind; char *path; };
+struct change { char kind; char *path, *note; /* what is said of it, or NULL */ };
 
 struct walk {
 	int host;
@@ -38,25 +38,43 @@ struct walk {
 	struct error *err;
 };
 
-static int add(struct walk *w, char kind, bool is_directory)
+/* Adds a change of w->path. Takes the note. */
+static int add(struct walk *w, char kind, bool is_directory, char *note)
 {
+	struct change *grown = w->changes;
 	char *path = NULL;
+	size_t capacity;
 
+	if (w->count == w->capacity) {
+		capacity = w->capacity ? 2 * w->capacity : 64;
+		grown = realloc(w->changes, capacity * sizeof *grown);
+		w->changes = grown ? grown : w->changes;
+		w->capacity = grown ? capacity : w->capacity;
+	}
+	if (w->count < w->caps->files && grown && asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") >= 0) {
+		w->changes[w->count++] = (struct change){ kind, path, note };
+		return 0;
+	}
+	free(note);
 	if (w->count >= w->caps->files)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "over %llu names were changed", (unsigned long long)w->caps->files);
-	if (w->count == w->capacity) {
-		size_t capacity = w->capacity ? 2 * w->capacity : 64;
-		struct change *grown = realloc(w->changes, capacity * sizeof *grown);
+	return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
+}
 
-		if (!grown)
-			return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
-		w->changes = grown;
-		w->capacity = capacity;
-	}
-	if (asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") < 0)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
-	w->changes[w->count++] = (struct change){ kind, path };
-	return 0;
+/* What is to be said of an object that is not copied out: where a link leads to, or what it is. NULL for a file or without memory. */
+static char *note_of(int directory, const char *name, mode_t mode)
+{
+	static const struct { mode_t type; const char *note; } KINDS[] = { { S_IFIFO, " (pipe)" }, { S_IFSOCK, " (socket)" }, { S_IFCHR, " (device)" }, { S_IFBLK, " (device)" } };
+	char target[PATH_MAX + 1], *note = NULL;
+	ssize_t length;
+
+	for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+		if (KINDS[i].type == (mode & S_IFMT))
+			return strdup(KINDS[i].note);
+	if (!S_ISLNK(mode))
+		return NULL;
+	length = readlinkat(directory, name, target, sizeof target - 1);
+	return length < 0 || asprintf(&note, " -> %.*s", (int)length, target) < 0 ? strdup(" (link)") : note;
 }
 
 static bool same_bytes(int a, int b)
@@ -107,7 +125,7 @@ static int visit_directory(struct walk *w, int directory, const char *name, size
 
 	if (fd < 0)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
-	if ((is_new || is_opaque(fd)) && add(w, is_new ? 'A' : 'R', true) < 0) {
+	if ((is_new || is_opaque(fd)) && add(w, is_new ? 'A' : 'R', true, NULL) < 0) {
 		close(fd);
 		return -1;
 	}
@@ -133,12 +151,12 @@ static int visit(struct walk *w, const char *name)
 	length += (size_t)sprintf(w->path + length, "%s%s", length ? "/" : "", name);
 	existed = object_stat(w->host, w->path, &old, &is_mount) == 0;
 	if (S_ISCHR(st.st_mode) && st.st_rdev == 0)
-		return existed ? add(w, 'D', S_ISDIR(old.st_mode)) : 0;
+		return existed ? add(w, 'D', S_ISDIR(old.st_mode), NULL) : 0;
 	if (S_ISDIR(st.st_mode))
 		return visit_directory(w, directory, name, length, !existed || !S_ISDIR(old.st_mode));
 	if (existed && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, &old))
 		return 0;
-	return add(w, existed ? 'M' : 'A', false);
+	return add(w, existed ? 'M' : 'A', false, note_of(directory, name, st.st_mode));
 }
 
 static int collect(struct walk *w, int upper)
@@ -179,6 +197,8 @@ static int write_listing(struct walk *w, int directory)
 	for (size_t i = 0; i < w->count; i++) {
 		buffer_printf(&text, "%c ", w->changes[i].kind);
 		text_visible(&text, w->changes[i].path, strlen(w->changes[i].path), TEXT_ONE_LINE);
+		if (w->changes[i].note)
+			text_visible(&text, w->changes[i].note, strlen(w->changes[i].note), TEXT_ONE_LINE);
 		buffer_add(&text, "\n", 1);
 	}
 	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
@@ -189,14 +209,15 @@ static int write_listing(struct walk *w, int directory)
 	return status;
 }
 
-int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct error *err)
+int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes,
+		   struct workspace_totals *totals, struct error *err)
 {
 	struct walk *w = calloc(1, sizeof *w);
-	struct workspace_totals totals;
 	char files[PATH_MAX];
 	int status = -1, directory = -1;
 
 	*changes = 0;
+	memset(totals, 0, sizeof *totals);
 	if (!w)
 		return error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 	w->host = host;
@@ -212,15 +233,19 @@ int scratch_export(int upper, int host, const char *destination, const struct wo
 		error_set(err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "the directory %s/files", destination);
 		goto out;
 	}
-	if (write_listing(w, directory) < 0 || workspace_export(upper, files, caps, &totals, err) < 0)
+	if (write_listing(w, directory) < 0)
 		goto out;
 	*changes = w->count;
+	if (workspace_export(upper, files, caps, totals, err) < 0)
+		goto out;
 	status = 0;
 out:
 	if (directory >= 0)
 		close(directory);
-	for (size_t i = 0; i < w->count; i++)
+	for (size_t i = 0; i < w->count; i++) {
 		free(w->changes[i].path);
+		free(w->changes[i].note);
+	}
 	free(w->changes);
 	free(w);
 	return status;

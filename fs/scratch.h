@@ -15,9 +15,11 @@
 
 /*
  * Writes to destination (made if missing) the file changes.txt, a line for each change ("A" new, "M" changed, "D" removed, "R" a directory put in place of another; then
- * the path below the directory, with what is not printable made visible), and the directory files with the new and changed regular files. upper is the layer's descriptor,
- * host the O_PATH descriptor of the host's directory. Returns 0 with *changes, or -1 with EXPORT_FAILED.
+ * the path below the directory, with what is not printable made visible, then " -> TARGET" for a link and " (pipe)", " (socket)" or " (device)" for what is none and no file), and the directory
+ * files with the new and changed regular files. upper is the layer's descriptor, host the O_PATH descriptor of the host's directory. Returns 0, or -1 with EXPORT_FAILED; *changes and *totals say in
+ * both cases what was written.
  */
-int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct error *err);
+int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes,
+		   struct workspace_totals *totals, struct error *err);
 
 #endif

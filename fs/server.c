@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,27 @@
 
 #include "fs/view.h"
 
+#define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
 #define BURST 64 /* requests between two looks at the clock and at the master */
 
+/*
+ * A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so, and the kernel would answer by itself
+ * from then on. As a FUSE_CREATE it is refused and told like every other write.
+ */
 static ssize_t io_read(int fd, void *bytes, size_t length, void *data)
 {
+	ssize_t got = read(fd, bytes, length);
+	struct fuse_in_header head;
+
 	(void)data;
-	return read(fd, bytes, length);
+	if (got >= (ssize_t)sizeof head) {
+		memcpy(&head, bytes, sizeof head);
+		if (head.opcode == OP_TMPFILE) {
+			head.opcode = FUSE_CREATE;
+			memcpy(bytes, &head, sizeof head);
+		}
+	}
+	return got;
 }
 
 static ssize_t io_writev(int fd, struct iovec *parts, int count, void *data)

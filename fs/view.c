@@ -14,11 +14,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "fs/links.h"
 
 #define NAME_AGE_NS INT64_C(100000000)
 
@@ -40,7 +43,8 @@ struct view *view_new(struct policy *policy, struct event_sink *events, uid_t ui
 	v->events = events;
 	v->uid = uid;
 	v->gid = gid;
-	v->proc = -1;
+	v->proc = v->top = -1;
+	v->most_descriptors = INT_MAX;
 	return v;
 }
 
@@ -56,15 +60,18 @@ void view_free(struct view *v)
 	for (size_t i = 0; i < v->place_count; i++)
 		free(v->places[i].path);
 	for (size_t i = 0; i < v->anchor_count; i++)
-		close(v->anchors[i]);
+		free(v->anchors[i].path);
 	if (v->proc >= 0)
 		close(v->proc);
+	if (v->top >= 0)
+		close(v->top);
 	free(v->block);
 	free(v->trees);
 	free(v->places);
 	free(v->anchors);
-	free(v->anchor_rules);
+	links_free(v->links);
 	object_set_free(&v->hidden);
+	object_set_free(&v->known);
 	tree_free(v->tree);
 	policy_free(v->policy);
 	event_sink_free(v->events);
@@ -119,20 +126,38 @@ int view_add_place(struct view *v, uint32_t tree, const char *path, bool is_dire
 	return 0;
 }
 
-int view_add_anchor(struct view *v, int fd, int rule)
+int view_add_anchor(struct view *v, const char *path, uint64_t most, bool bounded)
 {
-	int *fds = realloc(v->anchors, (v->anchor_count + 1) * sizeof *fds), *rules;
+	struct view_anchor *grown = realloc(v->anchors, (v->anchor_count + 1) * sizeof *grown);
+	char *copy = strdup(path);
 
-	if (!fds)
+	v->anchors = grown ? grown : v->anchors;
+	if (!grown || !copy) {
+		free(copy);
 		return -1;
-	v->anchors = fds;
-	rules = realloc(v->anchor_rules, (v->anchor_count + 1) * sizeof *rules);
-	if (!rules)
-		return -1;
-	v->anchor_rules = rules;
-	v->anchors[v->anchor_count] = fd;
-	v->anchor_rules[v->anchor_count++] = rule;
+	}
+	v->anchors[v->anchor_count++] = (struct view_anchor){ copy, most, bounded };
 	return 0;
+}
+
+bool view_is_walked(const struct view *v, size_t tree)
+{
+	return v->trees[tree].fd >= 0 && v->trees[tree].is_directory && !v->trees[tree].runtime;
+}
+
+bool view_covers(const struct view *v, const char *path, size_t except)
+{
+	for (size_t i = 0; i < v->tree_count; i++) {
+		const char *root = v->trees[i].path;
+		size_t length = root ? strlen(root) : 0;
+
+		if (i == except || !view_is_walked(v, i))
+			continue;
+		length = strcmp(root, "/") == 0 ? 0 : length;
+		if (strncmp(path, root, length) == 0 && (path[length] == '/' || (path[length] == '\0' && i < except)))
+			return true;
+	}
+	return false;
 }
 
 int64_t view_now_ns(void)
@@ -191,7 +216,7 @@ void view_invent(struct view *v, const struct node *n, struct stat *st)
 {
 	memset(st, 0, sizeof *st);
 	st->st_ino = UINT64_C(0xff00000000000000) | n->id;
-	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0444;
+	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644; /* an overlay above asks for the owner's right to write */
 	st->st_nlink = n->is_directory ? 2 : 1;
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;
@@ -301,9 +326,7 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 		return rule;
 	if (is_mount || (S_ISREG(st->st_mode) && st->st_nlink > 1))
 		return view_hidden_link(v, st, is_mount);
-	if (S_ISDIR(st->st_mode))
-		rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
-	return rule == -2 ? VIEW_NO_RULE : rule;
+	return S_ISDIR(st->st_mode) ? view_hidden_directory(v, st) : rule;
 }
 
 int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule)
@@ -363,9 +386,20 @@ static const char *name_of(struct view *v, int32_t pid, int64_t now_ns)
 	return v->names[slot].comm;
 }
 
+int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags)
+{
+	if (fd < 0 ? errno != EMFILE && errno != ENFILE : fd < v->most_descriptors)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	view_tell(v, req, EVENT_DENIED, flags, EVENT_RULE_DESCRIPTORS, NULL);
+	errno = ENFILE; /* EMFILE would say that the program itself has too many open */
+	return -1;
+}
+
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
 {
-	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = rule, .count = 1 };
+	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_told(v->policy, rule), .count = 1 };
 	int64_t now_ns = view_now_ns();
 	struct timespec now;
 

@@ -22,7 +22,7 @@
 
 /* How long the kernel may answer by itself. A hidden name is never remembered, so that each try is seen. */
 #define VIEW_TIMEOUT_S 60.0
-#define VIEW_ABSENT_TIMEOUT_S 10.0
+#define VIEW_ABSENT_TIMEOUT_S 1.0
 
 /* A named tree: its root's descriptor and its path on the host. */
 struct view_tree {
@@ -39,6 +39,15 @@ struct view_place {
 	char *path;
 };
 
+/* A hidden directory outside the named trees, or one that may hold a hidden name of something named: gone through with the named trees. */
+struct view_anchor {
+	char *path;          /* without links */
+	uint64_t most;       /* entries to look at */
+	bool bounded;        /* and that is enough */
+};
+
+struct links;
+
 struct view {
 	struct policy *policy;
 	struct tree *tree;
@@ -53,11 +62,14 @@ struct view {
 	char *block;             /* VIEW_BLOCK bytes for reading */
 	int proc;                /* O_PATH of /proc for names of processes, or -1 */
 	struct object_set hidden;/* objects that are hidden under some name */
-	int64_t scanned_ns;      /* when hidden names were last gone through for hard links; 0: never */
-	bool scan_cut;           /* and whether that could not see everything */
-	int *anchors;            /* descriptors of hidden places outside the named trees */
-	int *anchor_rules;
+	struct object_set known; /* those of them that were known from the start: they lie outside the named trees */
+	struct links *links;     /* what the last walk for hard links found; NULL: there was none */
+	struct view_anchor *anchors;
 	size_t anchor_count;
+	bool anchors_walked;     /* they were gone through at the start: only then could all be seen */
+	bool anchors_cut;        /* there were too many */
+	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
+	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];
 	unsigned device_count;
@@ -74,8 +86,12 @@ int view_add_tree(struct view *v, int fd, const char *path, bool runtime);
 /* Leaves a number out. */
 int view_skip_tree(struct view *v);
 int view_add_place(struct view *v, uint32_t tree, const char *path, bool is_directory);
-/* Notes an object outside the named trees whose hard links are to be hidden, too. Takes the descriptor. 0 or -1. */
-int view_add_anchor(struct view *v, int fd, int rule);
+/* Notes a directory to go through with the named trees. bounded: so many entries and no more; else that many are a walk cut short. 0 or -1. */
+int view_add_anchor(struct view *v, const char *path, uint64_t most, bool bounded);
+/* Whether a tree is one to go through for names. */
+bool view_is_walked(const struct view *v, size_t tree);
+/* Whether a host path lies in such a tree other than `except`; of two trees of the same path the first one covers. */
+bool view_covers(const struct view *v, const char *path, size_t except);
 
 int64_t view_now_ns(void);
 
@@ -106,6 +122,15 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
  * rule or VIEW_NO_RULE.
  */
 int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
+
+/* Whether a directory is known to be hidden under another name: the rule or VIEW_NO_RULE. */
+int view_hidden_directory(const struct view *v, const struct stat *st);
+
+/*
+ * Keeps some descriptors for what the server itself must open: one that was opened for the program and is beyond is closed, and ENFILE told. fd -1 with errno is what an
+ * open left. Returns fd, or -1 with errno.
+ */
+int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags);
 
 /* Says that something was opened or refused. path NULL: v->full. */
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);

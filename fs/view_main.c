@@ -25,8 +25,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fs/anchors.h"
 #include "fs/config.h"
+#include "fs/links.h"
 #include "fs/mounter.h"
+#include "fs/named.h"
 #include "fs/server.h"
 #include "fs/view.h"
 #include "isolate/confine/filter.h"
@@ -35,6 +38,8 @@
 #include "isolate/confine/report.h"
 
 #define CONTROL_FD 3
+#define RESERVED_FILES 16
+#define ENOUGH_FILES 65536
 
 struct start {
 	const struct plan *config;
@@ -79,28 +84,6 @@ static int open_tree_root(struct start *s, uint32_t i)
 	return 0;
 }
 
-/* Secrets of the caller's that lie outside every named tree: a hard link to one of them inside is hidden, too. */
-static void add_anchors(struct start *s, const struct policy *policy)
-{
-	const char *home = plan_string(s->config, s->config->directory);
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < policy_rule_count(policy); i++) {
-		const char *pattern = policy_rule_pattern(policy, (int)i);
-		int fd;
-
-		if (!policy_rule_hides(policy, (int)i) || strpbrk(pattern + (strncmp(pattern, "**/", 3) == 0 ? 3 : 0), "*?[\\"))
-			continue;
-		if (strncmp(pattern, "**/", 3) == 0)
-			snprintf(path, sizeof path, "%.2000s/%.2000s", home, pattern + 3);
-		else
-			snprintf(path, sizeof path, "/%.4000s", pattern);
-		fd = *home || path[0] == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-		if (fd >= 0 && view_add_anchor(s->view, fd, (int)i) < 0)
-			close(fd);
-	}
-}
-
 /* A stand-in is of use only where something is shown. */
 static int check_masks(struct start *s)
 {
@@ -124,6 +107,23 @@ static int check_masks(struct start *s)
 	return 0;
 }
 
+static int check_trees(struct start *s)
+{
+	const struct plan *p = s->config;
+
+	for (uint32_t i = 0; i < p->binds.count; i++) {
+		struct policy_verdict verdict;
+
+		if (s->trees[i] < 0)
+			continue;
+		verdict = policy_decide(s->view->policy, s->paths[i], plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME);
+		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
+			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "%s is named to be shown, and hidden by %s (%s): of two equal rules the one that hides wins", s->paths[i],
+					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, policy_rule_told(s->view->policy, verdict.rule)));
+	}
+	return 0;
+}
+
 static int fill_view(struct start *s)
 {
 	const struct plan *p = s->config;
@@ -131,16 +131,9 @@ static int fill_view(struct start *s)
 	for (uint32_t i = 0; i < p->binds.count; i++) {
 		bool runtime = plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME;
 		int number = s->trees[i] < 0 ? view_skip_tree(s->view) : view_add_tree(s->view, s->trees[i], s->paths[i], runtime);
-		struct policy_verdict verdict;
 
 		if (number < 0)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, 0, "taking up the named trees (at most %d)", VIEW_TREES_MAX);
-		if (s->trees[i] < 0)
-			continue;
-		verdict = policy_decide(s->view->policy, s->paths[i], runtime);
-		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
-			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "%s is named to be shown, and hidden by %s (%s): of two equal rules the one that hides wins", s->paths[i],
-					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, verdict.rule));
 	}
 	for (uint32_t i = 0; i < p->copies.count; i++) {
 		const struct plan_copy *place = &plan_copies(p)[i];
@@ -148,8 +141,15 @@ static int fill_view(struct start *s)
 		if (view_add_place(s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the places to mount on");
 	}
-	add_anchors(s, s->view->policy);
-	return check_masks(s);
+	if (anchors_find(s->view, plan_string(p, p->directory)) < 0)
+		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for what is hidden beside the named trees");
+	if (check_trees(s) < 0 || check_masks(s) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
+		return -1;
+	/* What only the caller can see is gone through while this process is the caller. */
+	s->view->anchors_walked = s->other_user;
+	if (s->other_user && policy_hides_anything(s->view->policy) && links_walk_anchors(s->view) < 0)
+		s->view->anchors_cut = true;
+	return 0;
 }
 
 static int make_view(struct start *s)
@@ -173,6 +173,7 @@ static int make_view(struct start *s)
 	if (!s->view)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the view");
 	s->view->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->view->top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fill_view(s);
 }
 
@@ -189,15 +190,19 @@ static int leave_mounts(struct start *s)
 	return 0;
 }
 
-/* A descriptor is held for each file that is open or mapped inside. */
-static void raise_descriptors(void)
+/* A descriptor is held for each file that is open or mapped inside. Some are kept for what the server opens for itself, or a program could keep it from looking. */
+static void raise_descriptors(struct view *v)
 {
-	struct rlimit files;
+	struct rlimit files, more;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	more = (struct rlimit){ ENOUGH_FILES, ENOUGH_FILES };
+	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0)
 		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		v->most_descriptors = files.rlim_cur < INT_MAX ? (int)files.rlim_cur - RESERVED_FILES : INT_MAX;
 }
 
 static int confine(struct start *s)
@@ -231,7 +236,7 @@ static int set_up(struct start *s)
 	if (mounter_mount(fds[1], &s->device, &s->mount, &s->error) < 0 || leave_mounts(s) < 0 || make_view(s) < 0)
 		return -1;
 	close(fds[1]);
-	raise_descriptors();
+	raise_descriptors(s->view);
 	return confine(s);
 }
 

@@ -160,9 +160,11 @@ static int export_entry(struct walk *w, const char *name)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
+		/* What an overlay marks a removed name with is nothing that is left out. */
+		if (fstatat(dirfd(top.from), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISCHR(st.st_mode) || st.st_rdev != 0)
+			w->totals->skipped++;
 		if (fd >= 0)
 			close(fd);
-		w->totals->skipped++;
 		return 0;
 	}
 	if (w->totals->files + w->totals->directories >= w->caps->files) {

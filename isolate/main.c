@@ -2,14 +2,15 @@
 /*
  * The command line: finds the command and hands over.
  *
- * Whatever state a caller starts a program in, descriptors 0 to 2 are open from here on (a file that is opened must never become "standard error"), and child
- * processes can be waited for.
+ * What runs code is here. What watches over it (the daemon and what belongs to an operator) is a program of its own, cordon-operate, which needs libraries that a run should not have
+ * to load: it is executed in our place, with the same words.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include <fcntl.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,40 +18,39 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/commands/signals.h"
-#include "isolate/service/worker.h"
+#include "isolate/commands/start.h"
+#include "isolate/supervise/locate.h"
 
-static const struct {
-	const char *name;
-	int (*main)(int argc, char **argv);
-} COMMANDS[] = {
+static const struct command_entry COMMANDS[] = {
 	{ "run", command_run },
 	{ "exec", command_exec },
 	{ "validate", command_validate },
-	{ "serve", command_serve },
 	{ "events", command_events },
-	{ "tool", command_tool },
 	{ "doctor", command_doctor },
 	{ "help", command_help },
+	{ NULL, NULL },
 };
 
-/* What was closed stays useless: reading finds the end, and writing fails, so that an answer that nobody can get is not taken for one that was given. */
-static int open_standard_descriptors(void)
+static const char *const OPERATE[] = { "serve", "tool" };
+
+static int operate(char **argv)
 {
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
-			return -1;
-	return 0;
+	struct error err = ERROR_INIT;
+	char path[PATH_MAX];
+
+	if (locate(OWN_OPERATE, path, sizeof path, &err) == 0) {
+		execv(path, argv);
+		error_set(&err, FAILURE_HELPER_MISSING, errno, "executing %s", path);
+	}
+	return answer_failure(argv[1], &err, false);
 }
 
 int main(int argc, char **argv)
 {
-	if (open_standard_descriptors() < 0)
+	const struct command_entry *command;
+
+	if (start() < 0)
 		return EXIT_FAILED;
-	signals_reset();
-	/* How the daemon starts the process of an execution; of no use to anybody else. */
-	if (argc == 2 && strcmp(argv[1], "worker") == 0)
-		return worker_main();
 	if (argc < 2) {
 		fprintf(stderr, "cordon: a command is needed. Try `cordon --help`.\n");
 		return EXIT_USAGE;
@@ -59,9 +59,12 @@ int main(int argc, char **argv)
 		return print_overview();
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		return print_version();
-	for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-		if (strcmp(argv[1], COMMANDS[i].name) == 0)
-			return COMMANDS[i].main(argc - 1, argv + 1);
+	command = start_find(COMMANDS, argv[1]);
+	if (command)
+		return command->main(argc - 1, argv + 1);
+	for (size_t i = 0; i < sizeof OPERATE / sizeof *OPERATE; i++)
+		if (strcmp(argv[1], OPERATE[i]) == 0)
+			return operate(argv);
 	fprintf(stderr, "cordon: there is no command \"%.60s\". Try `cordon --help`.\n", argv[1]);
 	return EXIT_USAGE;
 }

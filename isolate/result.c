@@ -55,9 +55,12 @@ void result_free(struct result *r)
 /* What would have let a refused name through. NULL: nothing does. */
 static const char *what_allows(const struct view_refusal *refusal)
 {
-	if (strcmp(refusal->rule, "read-only") == 0)
-		return "--scratch";
-	return strcmp(refusal->rule, "kernel") == 0 ? NULL : "--ro";
+	static const struct { const char *rule, *option; } OTHERS[] = { { "read-only", "--scratch" }, { "kernel", NULL }, { "open-files", NULL } };
+
+	for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+		if (strcmp(refusal->rule, OTHERS[i].rule) == 0)
+			return OTHERS[i].option;
+	return "--ro";
 }
 
 void result_allow(const struct view_refusal *refusal, struct buffer *out)
@@ -279,6 +282,18 @@ void result_write(const struct result *r, struct buffer *out)
 	if (r->view.present) {
 		json_key(&w, "files");
 		result_write_view(&r->view, &w);
+	}
+	if (r->events.asked) {
+		json_key(&w, "events");
+		json_open_object(&w);
+		json_key(&w, "lost");
+		json_integer(&w, (int64_t)r->events.lost);
+		json_key(&w, "error");
+		if (r->events.error)
+			json_string(&w, strerror(r->events.error));
+		else
+			json_null(&w);
+		json_close_object(&w);
 	}
 	if (r->exported) {
 		json_key(&w, "exported");

@@ -87,7 +87,11 @@ struct result {
 	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;
 	struct refused_calls calls;
-	uint64_t events_lost;        /* of those that were to be told */
+	struct {
+		bool asked;          /* for a file or pipe of the caller's */
+		uint64_t lost;       /* did not reach their reader */
+		int error;           /* errno of the write that failed, or 0 */
+	} events;
 	uint64_t scratch_changes;    /* with --export: names that are new, changed or gone below --scratch */
 	bool has_scratch;
 	struct confinement confinement;

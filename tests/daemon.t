@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The daemon: what it runs, whom it answers, what it survives."""
+import fcntl
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -69,6 +71,32 @@ def _():
         tap.like(through(daemon, "run", "--ro", "/nonexistent", "--", "true").expect(125).errors, r"\[path_missing\]", "failures keep their code")
 
 
+@tap.test("--events gives through the daemon the events of this execution alone, all of them, and the same summary")
+def _():
+    directory = leaks.scratch()
+    code = "import ctypes\nl = ctypes.CDLL(None)\nfor _ in range(3): l.ptrace(0, 0, 0, 0)\nfor i in range(500): print('x' * 4000)"
+
+    def watched(name, *options):
+        result = run("run", "--events", os.path.join(directory, name), *options, "--", PYTHON, "-c", code).expect(0)
+        with open(os.path.join(directory, name), "rb") as file:
+            events = [sandbox.strict_json(line.decode("utf-8")) for line in file]
+        return result, [e for e in events if e["type"] not in ("resource.sample", "process.started", "process.exited", "output.stdout")], events
+    with Daemon() as daemon, Client(daemon) as other:
+        other.send("sandbox.run", command("sleep", "1"), 1)  # whose events are nobody's business
+        plain, few, _ = watched("plain")
+        remote, same, events = watched("remote", "--daemon", "--socket", daemon.socket)
+        tap.equal([(e["type"], set(e["data"])) for e in same], [(e["type"], set(e["data"])) for e in few], "the same events")
+        tap.equal(len({e["subject"] for e in events}), 1, "of one execution")
+        tap.equal((events[0]["type"], events[-1]["type"]), ("sandbox.started", "sandbox.executed"), "the first and the last")
+        tap.equal("".join(e["data"]["text"] for e in events if e["type"] == "output.stdout"), remote.out.decode(), "output")
+        tap.equal((remote.err, len(remote.out)), (plain.err, 500 * 4001), "summary")
+        tap.like(remote.errors, "3 system calls refused, top: ptrace", "summary")
+        full = run("run", "--daemon", "--socket", daemon.socket, "--events", "/dev/full", "--", "sh", "-c", "exit 3").expect(3)
+        tap.like(full.errors, "could not be written: No space left on device", "a full disk is said")
+        answer = other.request("sandbox.run", dict(command("true"), follow=True, detach=True))
+        tap.equal(answer["error"]["code"], -32602, "not with detach")
+
+
 @tap.test("paths and variables are the caller's")
 def _():
     with Daemon(env=dict(os.environ, ONE="daemon")) as daemon:
@@ -94,13 +122,20 @@ def _():
         tap.eventually(lambda: client.call("sandbox.list") == [], "the execution ended with its client", 10)
 
 
+def on_terminal(slave, daemon, script):
+    """A run through the daemon that leads a session whose terminal is slave, as a shell's would."""
+    def lead():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    return sandbox.start("run", "--daemon", "--socket", daemon.socket, "--tty", "--", "sh", "-c", script, stdin=slave, stdout=slave, stderr=slave, preexec_fn=lead)
+
+
 @tap.test("--tty gives the program a terminal, and the caller's is as it was afterwards")
 def _():
     with Daemon() as daemon:
         master, slave = os.openpty()
         before = termios.tcgetattr(slave)
-        process = sandbox.start("run", "--daemon", "--socket", daemon.socket, "--tty", "--", "sh", "-c", "test -t 0 && echo ready; read word; echo got $word; exit 4",
-                                stdin=slave, stdout=slave, stderr=slave)
+        process = on_terminal(slave, daemon, "test -t 0 && echo ready; read word; echo got $word; exit 4")
         shown = b""
         while b"got typed\r\n" not in shown:
             shown += os.read(master, 4096)
@@ -109,6 +144,23 @@ def _():
         tap.equal(process.wait(10), 4, "status")
         tap.equal((shown.count(b"typed"), b"\r\r" in shown), (2, False), "typed keys are echoed once, by the program's terminal: %r" % shown)
         tap.equal(termios.tcgetattr(slave), before, "the terminal")
+        os.close(master)
+        os.close(slave)
+
+
+@tap.test("a client that is killed leaves its terminal as it was")
+def _():
+    with Daemon() as daemon:
+        master, slave = os.openpty()
+        before = termios.tcgetattr(slave)
+        process = on_terminal(slave, daemon, "echo ready; sleep 100")
+        shown = b""
+        while b"ready" not in shown:
+            shown += os.read(master, 4096)
+        tap.ok(termios.tcgetattr(slave) != before, "keys go through as they are meanwhile")
+        process.kill()
+        process.wait(10)
+        tap.eventually(lambda: termios.tcgetattr(slave) == before, "the terminal", 5)
         os.close(master)
         os.close(slave)
 
@@ -137,6 +189,37 @@ def _():
         tap.equal(two.call("sandbox.kill", {"execution_id": subject}), {"ok": True}, "kill")
         tap.equal(one.answer(2)["result"]["status"], 137, "status")
         tap.equal(two.request("sandbox.kill", {"execution_id": subject})["error"]["code"], -32002, "no such execution")
+
+
+@tap.test("files that are opened through the view are events of the daemon's, too")
+def _():
+    tree = leaks.scratch()
+    with open(os.path.join(tree, "seen"), "w", encoding="utf-8") as file:
+        file.write("x")
+    with Daemon() as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("cat", tree + "/seen", ro=[tree]))
+        opened = [e["data"] for e in daemon.log() if e["type"] == "fs.opened"]
+        tap.equal([(o["path"], o["rule"], o["comm"]) for o in opened], [(tree + "/seen", "ro:1", "cat")], "events")
+
+
+@tap.test("what was asked for, and what came of it, can be had while it runs and afterwards")
+def _():
+    with Daemon() as daemon, Client(daemon) as client, Client(daemon) as watcher:
+        watcher.call("events.subscribe", {})
+        client.send("sandbox.run", {"program": {"kind": "script", "text": "import time\nprint('x')\ntime.sleep(0.3)"}, "options": {"memory": 99, "python": PYTHON}}, 1)
+        subject = watcher.event("sandbox.started")["subject"]
+        shown = watcher.call("sandbox.show", {"execution_id": subject})
+        tap.equal((shown["state"], shown["method"], shown["options"]["memory"], shown["record"]), ("running", "sandbox.run", 99, None), "while it runs")
+        tap.equal(shown["program"]["text"].splitlines()[1], "print('x')", "program")
+        record = client.answer(1)["result"]["record"]
+        shown = watcher.call("sandbox.show", {"execution_id": subject})
+        tap.equal((shown["state"], shown["record"]), ("ended", record), "afterwards")
+        tap.equal(watcher.request("sandbox.show", {"execution_id": "none"})["error"]["code"], -32002, "no such execution")
+        for number in range(260):
+            client.send("sandbox.run", {"program": {"kind": "command", "argv": ["true"]}, "options": {"ro": ["/nonexistent"]}}, 100 + number)
+        for number in range(260):
+            client.answer()
+        tap.equal(watcher.request("sandbox.show", {"execution_id": subject})["error"]["code"], -32002, "and forgotten when many came after it")
 
 
 @tap.test("a detached execution outlives its client")
@@ -181,6 +264,44 @@ def _():
         tap.ok(os.path.exists(daemon.audit + ".2"), "older files")
         log = daemon.log()
         tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "sequence")
+
+
+# A11: the log is written from outside, with a descriptor that only appends, and nothing inside can touch it or speak to the daemon.
+@tap.cases("a program that is shown the daemon's own directory cannot touch the log or reach the socket: {}", [("through the view", "mixed"), ("as a bind", "bind")])
+def _(_name, view):
+    if view == "mixed" and not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        tap.skip("/dev/fuse cannot be used here")
+    code = """
+import os, socket, sys
+def tried(what, call):
+    try:
+        call()
+        print(what, "done")
+    except OSError as e:
+        print(what, type(e).__name__, e.errno)
+socket_path, audit = sys.argv[1:]
+tried("append", lambda: os.open(audit, os.O_WRONLY | os.O_APPEND))
+tried("truncate", lambda: os.truncate(audit, 0))
+tried("unlink", lambda: os.unlink(audit))
+tried("rename", lambda: os.rename(audit, audit + ".gone"))
+def speak():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(socket_path)
+    s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"daemon.info"}\\n')
+    if not s.recv(100):
+        raise ConnectionError(0, "closed")
+tried("speak", speak)
+"""
+    with Daemon() as daemon, Client(daemon) as client:
+        record = client.call("sandbox.run", command(PYTHON, "-c", code, daemon.socket, daemon.audit, ro=[daemon.directory], view=view))["record"]
+        tap.unlike(record["stdout"], "done", "nothing was let through\n%r" % record["stderr"])
+        tap.equal(len(record["stdout"].splitlines()), 5, "each was tried: %r %r" % (record["stdout"], record["stderr"]))
+        log = daemon.log()
+        tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is whole")
+        with open("/proc/%d/fdinfo/%s" % (daemon.process.pid, next(n for n in os.listdir("/proc/%d/fd" % daemon.process.pid)
+                                                                  if os.path.realpath("/proc/%d/fd/%s" % (daemon.process.pid, n)) == os.path.realpath(daemon.audit)))) as file:
+            flags = int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
+        tap.ok(flags & os.O_APPEND, "the daemon only appends")
 
 
 @tap.test("TERM ends what runs and delivers the records")
@@ -230,8 +351,8 @@ def _():
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(name)
     listener.listen(8)
-    script = 'export LISTEN_PID=$$ LISTEN_FDS=1 XDG_RUNTIME_DIR="$2"; exec "$0" serve --audit "$1"'  # a service manager sets all three
-    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log"), directory], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    script = 'unset XDG_RUNTIME_DIR; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve --audit "$1"'
+    process = subprocess.Popen(["/bin/sh", "-c", script, sandbox.CORDON, os.path.join(directory, "log")], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=(3,) if listener.fileno() != 3 else (listener.fileno(),))
     listener.close()
     try:
@@ -376,34 +497,80 @@ def load(total, at_once):
             thread.join(5)
 
 
-@tap.test("KILL of supervisors and of the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=120)
+def below(top):
+    """Every process below top: [(pid, name)]."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name) as file:
+                    line = file.read()
+            except OSError:
+                continue
+            parents[int(name)] = (int(line.rsplit(")", 1)[1].split()[1]), line.split("(", 1)[1].rsplit(")", 1)[0])
+    found, before = {top}, 0
+    while len(found) != before:
+        before = len(found)
+        found |= {pid for pid, (parent, _) in parents.items() if parent in found}
+    return [(pid, parents[pid][1]) for pid in found if pid != top and pid in parents]
+
+
+def kill_some(chance, daemon, names, most):
+    """Kills processes below the daemon with one of these names, at random; says how many."""
+    victims = [pid for pid, name in below(daemon.process.pid) if name in names]
+    chance.shuffle(victims)
+    killed = 0
+    for pid in victims[:most]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+        except ProcessLookupError:
+            pass
+    return killed
+
+
+@tap.test("KILL of supervisors, view servers, followers and the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=300)
 def _():
-    directory = leaks.scratch()
-    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "3"))):
+    seed = int(os.environ.get("CORDON_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    chance = random.Random(seed)
+    tap.diag("CORDON_SEED=%d" % seed)
+    directory, tree = leaks.scratch(), leaks.scratch()
+    for number in range(200):
+        with open(os.path.join(tree, "%d" % number), "w") as file:
+            file.write("x" * number)
+    named = {"ro": [tree]} if os.access("/dev/fuse", os.R_OK | os.W_OK) else {}
+    killed = {}
+    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "4"))):
         daemon = Daemon(directory=directory)
+        follower = sandbox.start("events", "--follow", "--socket", daemon.socket)
         client = Client(daemon)
         for number in range(24):
-            client.send("sandbox.run", command("sh", "-c", "sleep 0.0%d" % (number % 10)), number)
-        with Client(daemon) as other:
-            for job in other.call("sandbox.list")[turn::3]:
-                if job["supervisor"] > 0:
-                    try:
-                        os.kill(job["supervisor"], signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
-        if turn % 2 == 0:
+            client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.0%d" % (tree, number % 10), **(named if number % 2 else {})), number)
+        victim = ("supervisor", "view server", "follower", "daemon")[turn % 4]
+        tap.eventually(lambda: any(name == "cordon-view" for _, name in below(daemon.process.pid)) or not named, "view servers are up", 10)
+        if victim == "daemon":
             daemon.stop(signal.SIGKILL)
+            killed[victim] = killed.get(victim, 0) + 1
             while client.answer() is not None:
                 pass
-            client.close()
             daemon.start()
         else:
+            if victim == "follower":
+                follower.kill()
+                count = 1
+            else:
+                count = kill_some(chance, daemon, {"supervisor": {"cordon-worker"}, "view server": {"cordon-view"}}[victim], chance.randint(1, 6))
+            killed[victim] = killed.get(victim, 0) + count
             tap.equal(sorted(client.answer()["id"] for _ in range(24)), list(range(24)), "every request has one answer")
-            client.close()
+        client.close()
         with daemon, Client(daemon) as client:
             tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
             log = daemon.log()
             tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
+        follower.kill()
+        sandbox.finish(follower)
+    tap.diag("killed: %r" % killed)
+    tap.ok(killed["supervisor"] > 0 and (not named or killed["view server"] > 0), "something was killed")
 
 
 tap.main()

@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import select
 import subprocess
 
 from lib import leaks, sandbox, tap
@@ -189,12 +190,69 @@ def _():
     os.mkfifo(name)
     reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        result = run("run", "--events", name, "--", PYTHON, "-c", "import sys\nfor i in range(600): sys.stdout.write('%05d' % i + 'x' * 4000); sys.stdout.flush()",
+        result = run("run", "--events", name, "--", PYTHON, "-c", "import sys\nfor i in range(2000): sys.stdout.write('%05d' % i + 'x' * 4000); sys.stdout.flush()",
                      deadline=15).expect(0)
-        tap.equal(len(result.out), 600 * 4005, "output")
+        tap.equal(len(result.out), 2000 * 4005, "output")
         tap.like(result.errors, r"\d+ events found no room", "said")
     finally:
         os.close(reader)
+
+
+def through_pipe(count, slowness):
+    """A run that opens count files, its events read from a pipe by a reader that begins when the run is over, or at once: (lines, record)."""
+    directory = leaks.scratch()
+    tree, name = os.path.join(directory, "tree"), os.path.join(directory, "pipe")
+    os.mkdir(tree)
+    for i in range(count):
+        open(os.path.join(tree, "%06d" % i), "w").close()
+    os.mkfifo(name)
+    reader = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    process = sandbox.start("run", "--json", "--events", name, "--ro", tree, "--", PYTHON, "-c",
+                            "import os, sys\nfor n in os.listdir(sys.argv[1]): open(os.path.join(sys.argv[1], n)).close()", tree)
+    text = b""
+    try:
+        if slowness == "late":
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            poll = select.poll()
+            poll.register(reader, select.POLLIN)
+            tap.ok(poll.poll(10000), "something comes")
+        os.set_blocking(reader, True)
+        while True:
+            piece = os.read(reader, 4096)
+            if not piece:
+                break
+            text += piece
+    finally:
+        os.close(reader)
+    result = sandbox.finish(process)
+    tap.equal(text[-1:], b"\n", "the last line is whole")
+    return [sandbox.strict_json(line.decode("utf-8")) for line in text.splitlines()], sandbox.strict_json(result[1].decode("utf-8"))
+
+
+@tap.test("a reader that reads gets every event of a burst, the last one too")
+def _():
+    need_fuse()
+    events, record = through_pipe(8000, "at once")
+    tap.equal(sum(e["data"]["count"] for e in of(events, "fs.opened")), record["files"]["opened"] - record["files"]["dropped"], "every open")
+    tap.equal(events[-1]["type"], "sandbox.executed", "the last")
+    tap.equal(record["events"], {"lost": 0, "error": None}, "the record says that none is missing")
+
+
+@tap.test("a reader that comes too late gets whole lines, and the record counts the rest")
+def _():
+    need_fuse()
+    events, record = through_pipe(8000, "late")
+    tap.ok(record["events"]["lost"] > 0, "some are missing")
+    tap.ok(len(events) + record["events"]["lost"] >= 8000, "and counted: %d and %d" % (len(events), record["events"]["lost"]))
+
+
+@tap.test("events that cannot be written are said to be missing, and the program's status stands")
+def _():
+    result = run("run", "--events", "/dev/full", "--", "sh", "-c", "exit 3").expect(3)
+    tap.like(result.errors, r"the events could not be written: No space left on device; \d+ of them", "said")
+    record = run("run", "--json", "--events", "/dev/full", "--", "true").expect(0).record
+    tap.equal((record["events"]["error"], record["events"]["lost"] > 1), ("No space left on device", True), "the record")
 
 
 @tap.test("the supervisor's death refuses what waits and leaves nothing")

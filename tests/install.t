@@ -55,7 +55,7 @@ def _():
               path("pkgdatadir", "profile.schema.json")]
     for name in wanted:
         tap.ok(os.path.isfile(name), "%s is there" % name)
-    tap.equal(sorted(os.listdir(path("pkglibexecdir"))), ["_cordon.so", "cordon-init", "cordon-view"], "libexec")
+    tap.equal(sorted(os.listdir(path("pkglibexecdir"))), ["_cordon.so", "cordon-init", "cordon-operate", "cordon-view"], "libexec")
     for directory, _dirs, files in os.walk(installed()):
         for name in files:
             mode = os.lstat(os.path.join(directory, name)).st_mode
@@ -159,7 +159,8 @@ def _():
     readelf = sandbox.need("readelf")
     if sandbox.SANITIZED:
         tap.skip("a sanitized build is not hardened in the same way")
-    for file in (path("bindir", "cordon"), path("libdir", "libcordon.so"), path("pkglibexecdir", "_cordon.so"), path("pkglibexecdir", "cordon-init"), path("pkglibexecdir", "cordon-view")):
+    for file in (path("bindir", "cordon"), path("libdir", "libcordon.so"), path("pkglibexecdir", "_cordon.so"), path("pkglibexecdir", "cordon-init"), path("pkglibexecdir", "cordon-view"),
+                 path("pkglibexecdir", "cordon-operate")):
         text = subprocess.check_output([readelf, "-hlWd", file], text=True)
         tap.like(text, r"Type:\s+DYN", "%s is position independent" % file)
         tap.like(text, r"GNU_RELRO", "%s has relro" % file)

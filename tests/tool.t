@@ -196,7 +196,7 @@ def _():
         json.dump({name: 1 for name in many}, file)
     tap.equal(library.tool("call", "--python", PYTHON, "many", "--args", "@" + file.name).expect(0).record["output"], 5000, "5000 parameters")
     other = {"\u6587\u672c": {"type": "string"}, "__proto__": {"type": "integer", "default": 0}, "\u0442\u0435\u043a\u0441\u0442": {"const": 9007199254740993, "default": 1}}
-    library.spawn(spec("other", "return args['\u6587\u672c'] + str(args['__proto__'] + args['\u0442\u0435\u043a\u0441\u0442'])", parameters=other))
+    library.spawn(spec("other", "return args['\u6587\u672c'] + str(sum(v for k, v in args.items() if k != '\u6587\u672c'))", parameters=other))
     args = {"\u6587\u672c": "n", "__proto__": 1, "\u0442\u0435\u043a\u0441\u0442": 9007199254740993}
     tap.equal(library.call("other", args).record["output"], "n9007199254740994", "names in other scripts work as they are written")
     library.call("other", dict(args, **{"\u0442\u0435\u043a\u0441\u0442": 9007199254740992}), status=2)

@@ -65,7 +65,7 @@ static void test_emitter(void)
 	ok(memmem(lines, length, "-9223372036854775808", 20) != NULL, "the smallest number");
 	event_line_read(lines, length - 1, &envelope);
 	ok(envelope.sequence == 0 && envelope.type_length == 9 && envelope.subject_length == 7, "the envelope is read");
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 }
 
 static void test_room(void)
@@ -81,16 +81,22 @@ static void test_room(void)
 	emit_bytes(e, EVENT_FIELD_TEXT, large, sizeof large);
 	emit_end(e);
 	ok(emitter_lost(e) == 1, "a line that is too long is counted");
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 600; i++) {
 		emit_begin(e, EVENT_TYPE_OUTPUT_STDOUT, 0);
 		emit_bytes(e, EVENT_FIELD_TEXT, large, 40000);
 		emit_end(e);
 	}
 	lines = emitter_lines(e, &length);
-	ok(all_lines_good(lines, length, &count) && length <= 1 << 20, "what waits is bounded and whole");
-	ok(emitter_lost(e) + count == 1 + 100 + 1, "everything else was counted, and events.dropped was told once (%u lines)", count);
+	ok(all_lines_good(lines, length, &count) && length <= 16 << 20, "what waits is bounded and whole");
+	ok(emitter_lost(e) + count == 1 + 600 + 1, "everything else was counted, and events.dropped was told once (%u lines)", count);
 	ok(memmem(lines, length, "events.dropped", 14) != NULL, "what was dropped is said");
-	emitter_free(e, 0);
+	emit_last(e);
+	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
+	emit_end(e);
+	lines = emitter_lines(e, &length);
+	ok(memmem(lines + length - 300, 300, "sandbox.executed", 16) != NULL, "there is room for the last line");
+	ok(all_lines_good(lines, length, &count) && emitter_lost(e) == 1 + 600 - (count - 3), "and for what is missing");
+	emitter_close(e, NULL);
 }
 
 static void test_pipe(void)
@@ -115,7 +121,7 @@ static void test_pipe(void)
 		emit_flush(e);
 	}
 	ok(emitter_lost(e) == 3, "a reader that has gone loses the rest");
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 }
 
 static void test_table(void)

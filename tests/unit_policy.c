@@ -23,6 +23,15 @@ static const struct { const char *pattern, *path; bool matches; } PATTERNS[] = {
 	{ "*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false },
 };
 
+/* What a person may have meant, and whether it is a slip. */
+static const struct { const char *pattern; bool slip; } SLIPS[] = {
+	{ "a", false }, { "*.key", false }, { "**/x", false }, { "/a/**/b", false }, { "/a/**", false }, { "[a-z]*", false }, { "[]]", false }, { "[!]a]", false }, { "[]-a]", false }, { "a\\[", false },
+	{ "\\{a\\}", false }, { "/a/../b", false }, { "/a/./b", false }, { "a~", false }, { "~", false }, { "caf\xe9", false }, { "a/", false }, { "[a-]", false }, { "[-a]", false },
+	{ "{a,b}", true }, { "a}", true }, { "[", true }, { "[a", true }, { "[]", true }, { "[!]", true }, { "x[a/b]y", true }, { "[z-a]", true }, { "[0-9z-a]", true }, { "a\\", true }, { "a\\/b", true },
+	{ "a**b", true }, { "/a/**.key", true }, { "***", true }, { "./a", true }, { "a/../b", true }, { "/a/..", true }, { "/a*/../b", true }, { ".", true }, { "..", true }, { "a//b", true },
+	{ "~somebody/x", true },
+};
+
 /* A policy as text: "+path" shows, "-pattern" hides, "=path" masks, "!" adds the secrets. */
 static const struct { const char *rules[8], *path; enum policy_decision decision; const char *rule; } CASES[] = {
 	{ { "+/p" }, "/p", POLICY_SHOW, "+/p" },
@@ -147,6 +156,26 @@ static void test_runtime(void)
 	policy_free(p);
 }
 
+/* A rule that hides a second place counts as the first wherever it is told of, and numbers stay. */
+static void test_places(void)
+{
+	static const char *const RULES[] = { "+/p", "-/p/link", "!", NULL };
+	struct policy *p = build(RULES), *hides;
+	int added = policy_hide_as(p, 1, "/p/real");
+	struct policy_verdict v = policy_decide(p, "/p/real/x", false);
+
+	ok(added == (int)policy_rule_count(p) - 1 && v.decision == POLICY_HIDE && v.rule == added, "the second place is hidden");
+	ok(policy_rule_told(p, added) == 1 && policy_rule_told(p, 1) == 1 && policy_rule_told(p, POLICY_RULE_NONE) == POLICY_RULE_NONE, "and counts as the first");
+	is_str(policy_rule_id(p, added), "-/p/link", "with its id");
+	ok(!policy_rule_is_built_in(p, added) && policy_rule_is_built_in(p, policy_hide_as(p, 2, "/p/secret")), "and is whose that is");
+	hides = policy_only_hides(p);
+	ok(policy_decide(hides, "/p/real/x", false).decision == POLICY_HIDE && policy_decide(hides, "/p/x", false).rule == POLICY_RULE_NONE &&
+	   policy_decide(hides, "/p/.ssh/x", false).rule >= 0, "the rules that hide alone");
+	ok(policy_rule_count(hides) == policy_rule_count(p) - 1, "are all of those");
+	policy_free(hides);
+	policy_free(p);
+}
+
 static void test_limits(void)
 {
 	struct policy *p = policy_new();
@@ -165,7 +194,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
 		ok(glob_path(PATTERNS[i].pattern, PATTERNS[i].path) == PATTERNS[i].matches, "%s %s %s", PATTERNS[i].pattern,
 		   PATTERNS[i].matches ? "matches" : "does not match", PATTERNS[i].path);
+	for (size_t i = 0; i < sizeof SLIPS / sizeof *SLIPS; i++)
+		ok(!!glob_fault(SLIPS[i].pattern) == SLIPS[i].slip, "%s is %s slip (%s)", SLIPS[i].pattern, SLIPS[i].slip ? "a" : "no", glob_fault(SLIPS[i].pattern));
 	test_cases();
+	test_places();
 	test_masks();
 	test_runtime();
 	test_limits();

@@ -328,7 +328,7 @@ static void test_parser(void)
 	ok(PARSE(bad, sizeof bytes) == -1, "an unknown kind");
 	bad = good, bad.flags = 1u << 31;
 	ok(PARSE(bad, sizeof bytes) == -1, "an unknown flag");
-	bad = good, bad.rule = -4;
+	bad = good, bad.rule = EVENT_RULE_LEAST - 1;
 	ok(PARSE(bad, sizeof bytes) == -1, "a rule that is none");
 	bad = good, memset(bad.comm, 'a', sizeof bad.comm);
 	ok(PARSE(bad, sizeof bytes) == -1, "a name without an end");

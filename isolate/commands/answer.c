@@ -52,7 +52,7 @@ int answer_failure(const char *command, const struct error *err, bool json)
 	fprintf(stderr, "cordon %s: %s [%s]\n", command, error_sentence(err, sentence, sizeof sentence), failure_name(err->code));
 	if (json)
 		answer_failure_record(err);
-	return EXIT_FAILED;
+	return err->code == FAILURE_BAD_OPTION ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int answer_usage(const char *command, const struct error *err, bool json)

@@ -14,7 +14,7 @@ enum exit_status { EXIT_OK = 0, EXIT_CODE_FAILED = 1, EXIT_REFUSED = 2, EXIT_USA
 /* Says a usage error on standard error, with the way to the help, and with json the object on standard output. Returns EXIT_USAGE, or EXIT_FAILED when err is no usage error (as answer_failure). */
 int answer_usage(const char *command, const struct error *err, bool json);
 
-/* Says a failure of cordon: a sentence on standard error, and with json the object on standard output. Returns EXIT_FAILED. */
+/* Says a failure of cordon: a sentence on standard error, and with json the object on standard output. Returns EXIT_FAILED, or EXIT_USAGE when an option is what was wrong. */
 int answer_failure(const char *command, const struct error *err, bool json);
 
 /* Writes text and a newline to standard output. Returns 0, or EXIT_FAILED when it could not be written whole. */

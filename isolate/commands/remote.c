@@ -15,19 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
 #include "isolate/commands/answer.h"
+#include "isolate/commands/follow.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/violations.h"
 #include "isolate/json_slice.h"
 #include "isolate/option_write.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
+#include "isolate/supervise/terminal.h"
 #include "isolate/text.h"
 
 static bool is_text(const char *text, size_t length)
@@ -143,6 +144,10 @@ static int write_request(struct buffer *out, enum command_set set, const struct 
 		json_key(&w, "streams");
 		json_bool(&w, true);
 	}
+	if (o->events_file) {
+		json_key(&w, "follow");
+		json_bool(&w, true);
+	}
 	json_close_object(&w);
 	buffer_add_text(out, "}\n");
 	free(directory);
@@ -223,12 +228,13 @@ static int print_record(struct json_slice record, enum command_set set, const st
 	return written == EXIT_OK ? status : written;
 }
 
-static int converse(struct client *c, const char *request, size_t length, enum command_set set, const struct options *o, bool streams, int *status, struct error *err)
+static int converse(struct client *c, const struct buffer *request, enum command_set set, const struct options *o, bool streams, struct follow *follow, int *status,
+		    struct error *err)
 {
 	const int descriptors[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	int signals = signals_collect();
 
-	if (client_send(c, request, length, descriptors, streams ? 3 : 0, err) < 0)
+	if (client_send(c, request->data, request->length, descriptors, streams ? 3 : 0, err) < 0)
 		return -1;
 	for (;;) {
 		struct json_slice result, failure, code;
@@ -242,6 +248,8 @@ static int converse(struct client *c, const char *request, size_t length, enum c
 			pass_signals(c, signals);
 			continue;
 		}
+		if (follow_take(follow, line, line_length))
+			continue;
 		result = json_slice_of(line, line_length, "result");
 		failure = json_slice_of(line, line_length, "error");
 		if (failure.text)
@@ -259,25 +267,22 @@ int remote_execute(const char *name, enum command_set set, const struct options 
 	bool json = set == FOR_EXEC || o->json, streams = set == FOR_RUN ? !o->json || o->stdin_open || o->tty : o->stdin_open;
 	struct error err = ERROR_INIT;
 	struct client client = CLIENT_INIT;
+	struct follow follow = FOLLOW_INIT;
 	struct buffer request = BUFFER_INIT;
-	struct termios terminal, raw;
-	bool has_terminal = o->tty && tcgetattr(STDIN_FILENO, &terminal) == 0;
+	struct terminal terminal = { .fd = -1, .master = -1, .keeper = -1 };
 	int status = EXIT_FAILED;
 
-	if (o->events_file)
-		error_set(&err, FAILURE_BAD_OPTION, 0, "--events FILE does not go with --daemon: its events are in the daemon's log, see `cordon events`");
-	else if (write_request(&request, set, o, p, streams, &err) == 0 && client_open(&client, o->socket_path, &err) == 0) {
+	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) && write_request(&request, set, o, p, streams, &err) == 0 &&
+	    client_open(&client, o->socket_path, &err) == 0) {
 		/* Keys go to the program's terminal as they are. The supervisor, which is no process of this terminal, leaves that to us. */
-		if (has_terminal) {
-			raw = terminal;
-			cfmakeraw(&raw);
-			tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-		}
-		converse(&client, request.data, request.length, set, o, streams, &status, &err);
-		if (has_terminal)
-			tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+		if (o->tty)
+			terminal_begin(&terminal, STDIN_FILENO);
+		if (converse(&client, &request, set, o, streams, &follow, &status, &err) == 0)
+			follow_summary(&follow);
+		terminal_restore(&terminal);
 	}
 	client_close(&client);
+	follow_close(&follow);
 	buffer_free(&request);
 	if (err.code != FAILURE_NONE)
 		return answer_failure(name, &err, json);

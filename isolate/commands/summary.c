@@ -55,6 +55,8 @@ void summary_print(const struct result *r, bool watched)
 		print_files(&r->view);
 	if (r->calls.total > 0)
 		print_calls(&r->calls);
-	if (r->events_lost > 0)
-		fprintf(stderr, "cordon: %" PRIu64 " events found no room and are missing from the file\n", r->events_lost);
+	if (r->events.error)
+		fprintf(stderr, "cordon: the events could not be written: %s; %" PRIu64 " of them are missing\n", strerror(r->events.error), r->events.lost);
+	else if (r->events.lost > 0)
+		fprintf(stderr, "cordon: %" PRIu64 " events found no room, since their reader was slow, and are missing\n", r->events.lost);
 }

@@ -3,7 +3,8 @@
  * The emitter. See emitter.h.
  *
  * [start, end) of the buffer are whole lines that wait for the reader; the line that is being written grows behind them. There is room for one longest line beyond
- * what may wait, so a field never has to ask twice: it is copied, or the line is marked as too long.
+ * what may wait, so a field never has to ask twice: it is copied, or the line is marked as too long. A little more is kept for the last lines: how a run ended, and how
+ * much is missing, can be said to the slowest reader.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,30 +13,36 @@
 #include "isolate/events/emitter.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "isolate/text.h"
 
-#define MOST_WAITING (1u << 20)
+#define MOST_WAITING (16u << 20)
+#define RESERVE (3 * EMITTER_LINE_MAX)
+#define PIPE_SIZE (1 << 20) /* what anybody may ask for, pipe(7) */
 #define FLUSH_AT 32768u
 #define TAIL_ROOM 4u /* "}}\n" */
 
 struct emitter {
 	int fd;
 	enum emitter_mode mode;
-	bool lost_reader, too_long, has_field;
+	bool lost_reader, too_long, has_field, is_pipe, last;
+	int error;               /* of the write that failed */
 	bool stalled;            /* was waited for in vain; not again until it has taken everything */
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, untold;
 	time_t second;           /* whose text is in stamp */
 	char stamp[24];
 	size_t start, end, length;
-	char bytes[MOST_WAITING + EMITTER_LINE_MAX];
+	char bytes[MOST_WAITING + RESERVE + EMITTER_LINE_MAX];
 };
 
 int64_t emitter_now_ns(void)
@@ -48,12 +55,16 @@ int64_t emitter_now_ns(void)
 
 struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 {
-	struct emitter *e = calloc(1, sizeof *e);
+	struct emitter *e = calloc(1, sizeof *e); /* pages that are never touched cost nothing */
+	struct stat status;
 
 	if (!e)
 		return NULL;
 	e->fd = fd;
 	e->mode = mode;
+	e->is_pipe = fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+	if (e->is_pipe)
+		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* where it is refused the pipe stays as it was */
 	e->second = -1;
 	snprintf(e->subject, sizeof e->subject, "%s", subject);
 	emitter_identify(e, subject);
@@ -208,11 +219,16 @@ static void settle(struct emitter *e)
 {
 	if (e->start == e->end)
 		e->start = e->end = 0;
-	if (e->start > MOST_WAITING / 2 || (e->start > 0 && e->end >= MOST_WAITING)) {
+	if (e->start > MOST_WAITING / 2 || (e->end >= MOST_WAITING && e->start >= (e->last ? 1 : MOST_WAITING / 16))) {
 		memmove(e->bytes, e->bytes + e->start, e->end - e->start);
 		e->end -= e->start;
 		e->start = 0;
 	}
+}
+
+static size_t room(const struct emitter *e)
+{
+	return MOST_WAITING + (e->last ? RESERVE : 0) - e->end;
 }
 
 static void wait_for_room(struct emitter *e)
@@ -232,7 +248,7 @@ static void wait_for_room(struct emitter *e)
 static void end(struct emitter *e)
 {
 	memcpy(e->bytes + e->end + e->length, "}}\n", 3);
-	if (e->too_long || e->lost_reader || e->end + e->length + 3 > MOST_WAITING) {
+	if (e->too_long || e->lost_reader || e->end > MOST_WAITING + (e->last ? RESERVE : 0) || e->length + 3 > room(e)) {
 		e->lost++;
 		e->untold++;
 	} else {
@@ -246,7 +262,7 @@ static void tell_dropped(struct emitter *e)
 {
 	uint64_t count = e->untold;
 
-	if (count == 0 || e->lost_reader || MOST_WAITING - e->end < 2 * EMITTER_LINE_MAX)
+	if (count == 0 || e->lost_reader || e->end > MOST_WAITING || room(e) < 2 * EMITTER_LINE_MAX)
 		return;
 	e->untold = 0;
 	begin(e, EVENT_TYPE_EVENTS_DROPPED, 0);
@@ -322,10 +338,35 @@ void emit_end(struct emitter *e)
 		emit_flush(e);
 }
 
+/* How many of the waiting bytes to write at once. What fits into PIPE_BUF goes into a pipe whole or not at all, pipe(7). */
+static size_t portion(const struct emitter *e)
+{
+	const char *first = e->bytes + e->start;
+	size_t waiting = e->end - e->start;
+	const char *cut;
+
+	if (!e->is_pipe || waiting <= PIPE_BUF)
+		return waiting;
+	cut = memrchr(first, '\n', PIPE_BUF);
+	if (!cut)
+		cut = memchr(first, '\n', waiting);
+	return cut ? (size_t)(cut - first) + 1 : waiting;
+}
+
+/* How many lines wait. One that was written in part is one. */
+static uint64_t waiting_lines(const struct emitter *e)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = e->start; i < e->end; i++)
+		lines += e->bytes[i] == '\n';
+	return lines;
+}
+
 void emit_flush(struct emitter *e)
 {
 	while (e->fd >= 0 && e->start < e->end && !e->lost_reader) {
-		ssize_t wrote = write(e->fd, e->bytes + e->start, e->end - e->start);
+		ssize_t wrote = write(e->fd, e->bytes + e->start, portion(e));
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
@@ -333,8 +374,8 @@ void emit_flush(struct emitter *e)
 			return;
 		if (wrote <= 0) {
 			/* The disk is full, or the reader is gone: what waits, and all that follows, is lost. */
-			for (size_t i = e->start; i < e->end; i++)
-				e->lost += e->bytes[i] == '\n';
+			e->error = wrote < 0 ? errno : EIO;
+			e->lost += waiting_lines(e);
 			e->lost_reader = true;
 			break;
 		}
@@ -344,6 +385,13 @@ void emit_flush(struct emitter *e)
 		e->start = e->end = 0;
 		e->stalled = false;
 	}
+}
+
+void emit_last(struct emitter *e)
+{
+	emit_flush(e);
+	e->last = true;
+	settle(e);
 }
 
 const char *emitter_lines(const struct emitter *e, size_t *length)
@@ -367,16 +415,32 @@ uint64_t emitter_lost(const struct emitter *e)
 	return e->lost;
 }
 
-void emitter_free(struct emitter *e, int wait_ms)
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+uint64_t emitter_close(struct emitter *e, int *error)
 {
 	struct pollfd out = { e ? e->fd : -1, POLLOUT, 0 };
+	int64_t until = now_ms() + EMITTER_LAST_MS;
+	uint64_t lost;
 
+	if (error)
+		*error = e ? e->error : 0;
 	if (!e)
-		return;
+		return 0;
 	emit_flush(e);
-	while (e->fd >= 0 && emitter_is_waiting(e) && poll(&out, 1, wait_ms) > 0)
+	while (e->fd >= 0 && emitter_is_waiting(e) && now_ms() < until && poll(&out, 1, EMITTER_PATIENCE_MS) > 0)
 		emit_flush(e);
+	lost = e->lost + (e->fd >= 0 ? waiting_lines(e) : 0);
+	if (error)
+		*error = e->error;
 	if (e->fd >= 0)
 		close(e->fd);
 	free(e);
+	return lost;
 }

@@ -26,9 +26,10 @@ enum emitter_mode {
 };
 
 #define EMITTER_PATIENCE_MS 1000
+#define EMITTER_LAST_MS 30000
 
 /*
- * An emitter that writes to fd (non-blocking; it becomes the emitter's, and is closed by emitter_free). subject is the execution's id, copied. Returns NULL
+ * An emitter that writes to fd (non-blocking; it becomes the emitter's, and is closed by emitter_close). subject is the execution's id, copied. Returns NULL
  * without memory; the descriptor then stays the caller's.
  */
 struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode);
@@ -36,8 +37,11 @@ struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 /* What the ids of events begin with, where that is not the subject: of two emitters with one subject at least one needs it. Shorter than EMITTER_SUBJECT_MAX, copied. */
 void emitter_identify(struct emitter *e, const char *id);
 
-/* Writes what it can of the rest, waiting at most wait_ms for the reader, and frees everything. NULL is allowed. */
-void emitter_free(struct emitter *e, int wait_ms);
+/*
+ * Writes the rest, waiting for a reader that takes something every EMITTER_PATIENCE_MS, and EMITTER_LAST_MS in all, and frees everything. NULL is allowed. Returns how many
+ * events did not reach the reader in all; *error (NULL: not wanted) becomes the errno of the write that failed, or 0.
+ */
+uint64_t emitter_close(struct emitter *e, int *error);
 
 /*
  * One event: emit_begin, fields, emit_end. time_ns is of CLOCK_REALTIME; 0 is now. A field's kind must be the table's.
@@ -51,8 +55,11 @@ void emit_json(struct emitter *e, enum event_field field, const char *text, size
 void emit_words(struct emitter *e, enum event_field field, const char *const *words, size_t count);
 void emit_end(struct emitter *e);
 
-/* Writes what has been gathered, as far as the reader takes it. */
+/* Writes what has been gathered, as far as the reader takes it. Into a pipe in whole lines: one that is given up does not end within a line of up to PIPE_BUF bytes. */
 void emit_flush(struct emitter *e);
+
+/* From now on come the last lines, for which room was kept: what is missing, and how it ended. */
+void emit_last(struct emitter *e);
 
 /* The lines that wait: for an emitter without a descriptor (-1), which nobody reads but its owner. */
 const char *emitter_lines(const struct emitter *e, size_t *length);

@@ -107,5 +107,5 @@ void tell(int out, enum event_type type, const struct tale *t)
 	emit_end(e);
 	lines = emitter_lines(e, &length);
 	write_lines(out, lines, length);
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 }

@@ -19,7 +19,7 @@ void answers_info(const struct server *s, struct buffer *out)
 		{ "next", (int64_t)bus_next(s->bus) },
 		{ "oldest", (int64_t)bus_oldest(s->bus) },
 		{ "malformed", (int64_t)bus_malformed(s->bus) },
-		{ "audit_failed_writes", (int64_t)audit_failed_writes(s->audit) },
+		{ "audit_failed_writes", s->audit ? (int64_t)audit_failed_writes(s->audit) : 0 },
 		{ "executions", (int64_t)s->executions },
 		{ "running", s->running },
 		{ "waiting", s->waiting },

@@ -40,7 +40,7 @@ struct bus *bus_new(struct audit *audit)
 
 	if (b) {
 		b->audit = audit;
-		b->oldest = b->next = b->committed = audit_next(audit);
+		b->oldest = b->next = b->committed = audit ? audit_next(audit) : 1;
 	}
 	return b;
 }
@@ -109,7 +109,8 @@ void bus_commit(struct bus *b)
 		/* As many as lie side by side go in one write. */
 		while (last < b->next && place_of(b, last)->offset == first->offset + length)
 			length += place_of(b, last++)->length;
-		audit_write(b->audit, b->bytes + first->offset, length, last);
+		if (b->audit)
+			audit_write(b->audit, b->bytes + first->offset, length, last);
 		b->committed = last;
 	}
 	b->pending = 0;

@@ -17,7 +17,7 @@
 
 struct bus;
 
-/* A bus whose numbers go on after those of the log, which is borrowed. NULL without memory. */
+/* A bus whose numbers go on after those of the log, which is borrowed; NULL: there is none. Returns NULL without memory. */
 struct bus *bus_new(struct audit *audit);
 void bus_free(struct bus *b);
 

@@ -97,12 +97,13 @@ static void tell_dropped(struct connection *c, uint64_t count)
 	connection_send(c, line, (size_t)length);
 }
 
-static void pump(struct connection *c)
+/* Adds events until that many bytes wait. */
+static void pump(struct connection *c, size_t most)
 {
 	static const char HEAD[] = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
 	const struct bus *bus = c->server->bus;
 
-	while (c->subscribed && c->cursor < bus_next(bus) && evbuffer_get_length(c->out) < EVENTS_FULL) {
+	while (c->subscribed && c->cursor < bus_next(bus) && evbuffer_get_length(c->out) < most) {
 		struct event_line envelope;
 		size_t length;
 		const char *line = bus_line(bus, c->cursor, &length);
@@ -260,7 +261,7 @@ static void on_write(evutil_socket_t fd, short what, void *argument)
 		connection_close(c);
 		return;
 	}
-	pump(c);
+	pump(c, EVENTS_FULL);
 	update(c);
 }
 
@@ -293,6 +294,12 @@ void connection_answer(struct connection *c, const struct job *j, const struct b
 	struct buffer failure = BUFFER_INIT;
 
 	c->jobs--;
+	if (c->follows && strcmp(c->filter.subject, j->id) == 0) {
+		/* Every event of it comes before its answer. They are no more than the bus remembers. */
+		bus_commit(c->server->bus);
+		pump(c, SIZE_MAX);
+		c->subscribed = c->follows = false;
+	}
 	if (line) {
 		connection_send(c, line->data, line->length);
 	} else {
@@ -310,7 +317,7 @@ void connection_pump_all(struct server *s)
 	for (struct connection *c = s->connections; c; c = c->next) {
 		if (!c->subscribed)
 			continue;
-		pump(c);
+		pump(c, EVENTS_FULL);
 		if (evbuffer_get_length(c->out) > 0)
 			event_add(c->on_write, NULL);
 	}

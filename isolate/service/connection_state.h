@@ -27,7 +27,7 @@ struct connection {
 	int streams[STREAMS];
 	size_t stream_count;
 	unsigned jobs;
-	bool subscribed;
+	bool subscribed, follows; /* follows: only until the execution of the filter's subject is answered */
 	uint64_t cursor;
 	struct event_filter filter;
 };

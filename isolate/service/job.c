@@ -28,12 +28,15 @@
 #include "isolate/library/action.h"
 #include "isolate/result.h"
 #include "isolate/service/connection.h"
+#include "isolate/service/history.h"
 #include "isolate/service/worker.h"
 #include "isolate/tiers/tier.h"
 
 #define PATIENCE_S 5
 #define READS_AT_ONCE 16
 #define ERRANDS_MAX 16
+
+static const char *const STATES[] = { [JOB_WAITS] = "waiting", [JOB_RUNS] = "running", [JOB_PAUSED] = "paused" };
 
 static void start_next(struct server *s);
 
@@ -156,7 +159,7 @@ static void publish_end(struct job *j, const char *sentence)
 	lines = emitter_lines(e, &length);
 	if (length > 0)
 		bus_publish(j->server->bus, lines, length - 1);
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 }
 
 /* Maps the answer, or returns NULL when there is none. */
@@ -170,6 +173,32 @@ static char *map_answer(const struct job *j, size_t *length)
 	*length = (size_t)st.st_size;
 	text = mmap(NULL, *length, PROT_READ, MAP_SHARED, j->answer, 0);
 	return text == MAP_FAILED ? NULL : text;
+}
+
+/* The request as it was written for the worker; text NULL when it cannot be had. To be unmapped. */
+static struct json_slice map_request(const struct job *j)
+{
+	char *text = j->request < 0 || j->request_length == 0 ? MAP_FAILED : mmap(NULL, j->request_length, PROT_READ, MAP_SHARED, j->request, 0);
+
+	return text == MAP_FAILED ? (struct json_slice){ NULL, 0 } : (struct json_slice){ text, j->request_length };
+}
+
+static void remember(const struct job *j, struct json_slice record)
+{
+	struct json_slice request = map_request(j);
+
+	history_keep(j->server->history, j->id, request, record);
+	if (request.text)
+		munmap((void *)request.text, request.length);
+}
+
+void job_show(const struct job *j, struct buffer *out)
+{
+	struct json_slice request = map_request(j), none = { NULL, 0 };
+
+	history_describe(out, j->id, STATES[j->state], request, none);
+	if (request.text)
+		munmap((void *)request.text, request.length);
 }
 
 static void answer(struct job *j, const char *sentence)
@@ -188,6 +217,8 @@ static void answer(struct job *j, const char *sentence)
 		publish_end(j, sentence);
 		protocol_error(&out, j->request_id, ERROR_FAILED, sentence, "{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
 	}
+	if (!j->is_errand)
+		remember(j, text && text[0] == WORKER_RECORD ? json_slice_of(text + 1, length - 1, "record") : (struct json_slice){ NULL, 0 });
 	if (j->owner)
 		connection_answer(j->owner, j, out.failed ? NULL : &out);
 	buffer_free(&out);
@@ -287,8 +318,6 @@ static int start(struct job *j)
 			close(j->streams[i]);
 			j->streams[i] = -1;
 		}
-	close(j->request);
-	j->request = -1;
 	j->on_channel = event_new(base, j->channel, EV_READ | EV_PERSIST, on_channel, j);
 	j->on_exit = event_new(base, j->pidfd, EV_READ | EV_PERSIST, on_worker_exit, j);
 	j->on_patience = event_new(base, -1, 0, on_patience, j);
@@ -330,6 +359,7 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	j->request = text.failed ? -1 : memfd_create("request", MFD_CLOEXEC);
 	if (j->request >= 0 && write(j->request, text.data, text.length) == (ssize_t)text.length)
 		status = 0;
+	j->request_length = text.length;
 	buffer_free(&text);
 	return status;
 }
@@ -414,7 +444,6 @@ void job_disown(struct server *s, const struct connection *owner)
 
 void job_list(const struct server *s, struct buffer *out)
 {
-	static const char *const STATES[] = { [JOB_WAITS] = "waiting", [JOB_RUNS] = "running", [JOB_PAUSED] = "paused" };
 	struct json_writer w;
 
 	json_begin(&w, out);

@@ -30,6 +30,7 @@ struct job {
 	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
 	bool wants_end;                      /* was told to end */
 	int request, answer, channel, pidfd; /* -1: none */
+	size_t request_length;
 	int streams[3];                      /* the client's, or -1 */
 	pid_t pid;
 	int64_t begun_us;
@@ -55,6 +56,9 @@ void job_end(struct job *j);
 
 /* The connection is gone: its executions end, and are answered to nobody. */
 void job_disown(struct server *s, const struct connection *owner);
+
+/* What was asked for, as history_describe has it; the record is not there yet. */
+void job_show(const struct job *j, struct buffer *out);
 
 /* The listing of all as a JSON array. */
 void job_list(const struct server *s, struct buffer *out);

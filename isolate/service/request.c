@@ -17,6 +17,7 @@
 
 #include "isolate/service/answers.h"
 #include "isolate/service/connection_state.h"
+#include "isolate/service/history.h"
 #include "isolate/service/job.h"
 #include "isolate/tiers/tier.h"
 
@@ -67,15 +68,27 @@ static bool is_set(const struct protocol_request *r, const char *key)
 	return value.text && value.length == 4 && memcmp(value.text, "true", 4) == 0;
 }
 
+/* The events of one execution, until it is answered. */
+static void follow_job(struct connection *c, const struct job *j, uint64_t from)
+{
+	c->subscribed = c->follows = true;
+	c->filter = (struct event_filter){ "", "" };
+	snprintf(c->filter.subject, sizeof c->filter.subject, "%s", j->id);
+	c->cursor = from;
+}
+
 /* An execution, or something to be done with tools: either is a worker's. */
 static bool begin_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct server *s = c->server;
 	int streams[STREAMS] = { -1, -1, -1 };
-	bool detach = is_set(r, "detach");
+	bool detach = is_set(r, "detach"), follow = is_set(r, "follow");
+	uint64_t from = bus_next(s->bus);
 	struct buffer result = BUFFER_INIT;
 	struct job *j;
 
+	if (follow && (detach || c->subscribed))
+		return refuse(refusal, ERROR_PARAMS, "follow does not go with detach, nor with a subscription on the same connection");
 	if (is_set(r, "streams")) {
 		if (c->stream_count != STREAMS || detach)
 			return refuse(refusal, ERROR_PARAMS, "streams needs three descriptors with the request, and does not go with detach");
@@ -93,6 +106,8 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 	j = job_new(s, detach ? NULL : c, c->uid, r, streams, refusal);
 	if (!j && refusal->code != 0)
 		c->jobs -= !detach;
+	if (j && follow)
+		follow_job(c, j, from);
 	if (!j || !detach)
 		return refusal->code == 0;
 	buffer_printf(&result, "{\"execution_id\":\"%s\"}", j->id);
@@ -112,6 +127,27 @@ static struct job *named_job(struct connection *c, const struct protocol_request
 	if (!j)
 		refuse(refusal, ERROR_NO_SUCH, "there is no such execution, or it has ended");
 	return j;
+}
+
+static bool show(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	char id[EMITTER_SUBJECT_MAX] = "";
+	struct json_slice kept;
+	struct buffer result = BUFFER_INIT;
+	const struct job *j;
+
+	if (!protocol_text(r, "execution_id", id, sizeof id, refusal))
+		return false;
+	j = job_find(c->server, id);
+	kept = history_find(c->server->history, id);
+	if (j)
+		job_show(j, &result);
+	else if (kept.text)
+		buffer_add(&result, kept.text, kept.length);
+	else
+		return refuse(refusal, ERROR_NO_SUCH, "there is no such execution, or it ended too long ago");
+	say_result(c, r, &result);
+	return true;
 }
 
 static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte, struct protocol_refusal *refusal)
@@ -160,6 +196,7 @@ static bool subscribe(struct connection *c, const struct protocol_request *r, st
 	    !protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
 		return false;
 	c->subscribed = true;
+	c->follows = false;
 	c->filter = filter;
 	c->cursor = (uint64_t)since + 1;
 	if (c->cursor > bus_next(bus))
@@ -204,6 +241,8 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 		c->subscribed = false;
 		say_true(c, r);
 		return true;
+	case METHOD_SHOW:
+		return show(c, r, refusal);
 	case METHOD_LIST:
 		job_list(c->server, &result);
 		break;

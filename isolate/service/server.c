@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "isolate/service/connection.h"
+#include "isolate/service/history.h"
 #include "isolate/service/job.h"
 #include "isolate/service/socket.h"
 
@@ -42,6 +43,7 @@ void server_publish(struct server *s)
 
 void server_check_stop(struct server *s)
 {
+	s->stopping |= s->options->is_private && s->connection_count == 0;
 	if (s->stopping && !s->jobs && !connection_any_waiting(s))
 		event_base_loopbreak(s->base);
 }
@@ -58,7 +60,7 @@ static void on_accept(evutil_socket_t listener, short what, void *argument)
 			continue;
 		if (fd < 0)
 			return;
-		if (socket_peer_is_ours(fd))
+		if (socket_client_is_ours(fd))
 			connection_new(s, fd);
 		else
 			close(fd);
@@ -84,7 +86,8 @@ static void on_stop(evutil_socket_t number, short what, void *argument)
 	if (s->stopping)
 		return;
 	s->stopping = true;
-	event_del(s->on_accept);
+	if (s->on_accept)
+		event_del(s->on_accept);
 	event_add(s->stop_timer, &longest);
 	/* Those that wait first, so that none begins in the place of one that ends. */
 	for (int waiting = 1; waiting >= 0; waiting--)
@@ -96,23 +99,30 @@ static void on_stop(evutil_socket_t number, short what, void *argument)
 	server_check_stop(s);
 }
 
-static int open_all(struct server *s, bool *passed, struct error *err)
+/* What others meet it at; a private one has neither. */
+static int open_public(struct server *s, bool *passed, struct error *err)
 {
 	s->listener = socket_listen(s->options->socket, passed, err);
 	if (s->listener < 0)
 		return -1;
 	s->audit = audit_open(s->options->audit, s->options->audit_size, s->options->audit_keep, err);
-	if (!s->audit)
+	return s->audit ? 0 : -1;
+}
+
+static int open_all(struct server *s, bool *passed, struct error *err)
+{
+	if (!s->options->is_private && open_public(s, passed, err) < 0)
 		return -1;
 	s->bus = bus_new(s->audit);
+	s->history = history_new();
 	s->base = event_base_new();
 	if (s->base) {
-		s->on_accept = event_new(s->base, s->listener, EV_READ | EV_PERSIST, on_accept, s);
+		s->on_accept = s->listener < 0 ? NULL : event_new(s->base, s->listener, EV_READ | EV_PERSIST, on_accept, s);
 		s->on_stop[0] = evsignal_new(s->base, SIGTERM, on_stop, s);
 		s->on_stop[1] = evsignal_new(s->base, SIGINT, on_stop, s);
 		s->stop_timer = event_new(s->base, -1, 0, on_stop_timer, s);
 	}
-	if (!s->bus || !s->base || !s->on_accept || !s->on_stop[0] || !s->on_stop[1] || !s->stop_timer || event_add(s->on_accept, NULL) != 0 ||
+	if (!s->bus || !s->history || !s->base || !s->on_stop[0] || !s->on_stop[1] || !s->stop_timer || (s->listener >= 0 && (!s->on_accept || event_add(s->on_accept, NULL) != 0)) ||
 	    event_add(s->on_stop[0], NULL) != 0 || event_add(s->on_stop[1], NULL) != 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the daemon");
 	return 0;
@@ -132,7 +142,9 @@ static void close_all(struct server *s, bool passed)
 	if (s->base)
 		event_base_free(s->base);
 	bus_free(s->bus);
-	audit_close(s->audit);
+	history_free(s->history);
+	if (s->audit)
+		audit_close(s->audit);
 	if (s->listener >= 0) {
 		close(s->listener);
 		if (!passed)
@@ -160,7 +172,11 @@ int server_run(const struct server_options *options, struct error *err)
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptors();
 	status = open_all(&s, &passed, err);
-	if (status == 0) {
+	if (status == 0 && options->is_private) {
+		connection_new(&s, options->connection);
+		if (s.connection_count > 0)
+			event_base_dispatch(s.base);
+	} else if (status == 0) {
 		fprintf(stderr, "cordon serve: listening at %s\n", passed ? "the socket that was passed" : options->socket);
 		event_base_dispatch(s.base);
 	}

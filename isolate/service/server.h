@@ -22,12 +22,15 @@
 #include "isolate/service/bus.h"
 
 struct connection;
+struct history;
 struct job;
 
 struct server_options {
 	const char *socket, *audit;          /* paths; NULL: the defaults */
 	uint64_t audit_size;
 	unsigned audit_keep, jobs, queue, connections;
+	bool is_private;                     /* no socket, no log: `connection` is the one client, and with it the daemon ends */
+	int connection;                      /* a connected socket, taken over */
 };
 
 struct server {
@@ -35,6 +38,7 @@ struct server {
 	const struct server_options *options;
 	struct audit *audit;
 	struct bus *bus;
+	struct history *history;
 	struct connection *connections;      /* doubly linked, the one that was heard of last first */
 	unsigned connection_count;
 	struct job *jobs, *last_job;         /* in the order in which they came */
@@ -47,7 +51,7 @@ struct server {
 	bool stopping;
 };
 
-/* Runs until SIGTERM or SIGINT. Returns 0, or -1 with DAEMON_RUNNING, PATH_MISSING or RESOURCES_EXHAUSTED. */
+/* Runs until SIGTERM or SIGINT, a private one until its client leaves. Returns 0, or -1 with DAEMON_RUNNING, PATH_MISSING or RESOURCES_EXHAUSTED. */
 int server_run(const struct server_options *options, struct error *err);
 
 /* To be called when something ended: a daemon that is stopping stops when nothing is left to do. */

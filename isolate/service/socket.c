@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#if !defined SO_PEERPIDFD && (defined __x86_64__ || defined __i386__ || defined __aarch64__ || defined __riscv)
+#define SO_PEERPIDFD 77 /* asm-generic/socket.h, Linux 6.5 */
+#endif
 
 #define FIRST_PASSED 3
 #define BACKLOG 128
@@ -134,7 +139,11 @@ int socket_listen(const char *path, bool *passed, struct error *err)
 	int fd = take_passed();
 
 	*passed = fd >= 0;
-	return fd >= 0 ? fd : bind_new(path, err);
+	if (fd >= 0)
+		return fd;
+	if (!path)
+		return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for the control socket: set XDG_RUNTIME_DIR or give --socket");
+	return bind_new(path, err);
 }
 
 int socket_connect(const char *path, struct error *err)
@@ -174,4 +183,38 @@ bool socket_peer_is_ours(int fd)
 	unsigned uid = socket_peer(fd);
 
 	return uid == geteuid() || uid == 0;
+}
+
+/* Whether the process lives in our own user namespace. It must still be there afterwards, or its number may have been somebody else's: from Linux 6.5 on that can be asked. */
+static bool shares_our_namespace(int fd, pid_t pid)
+{
+	struct pollfd gone = { .fd = -1, .events = POLLIN };
+	struct stat own, other;
+	bool same = false;
+	char path[40];
+#ifdef SO_PEERPIDFD
+	socklen_t length = sizeof gone.fd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &gone.fd, &length) != 0)
+		gone.fd = -1;
+#else
+	(void)fd;
+#endif
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+	if (pid > 0 && stat("/proc/self/ns/user", &own) == 0 && stat(path, &other) == 0)
+		same = own.st_dev == other.st_dev && own.st_ino == other.st_ino && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
+	if (gone.fd >= 0)
+		close(gone.fd);
+	return same;
+}
+
+bool socket_client_is_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+		return false;
+	/* Nothing in a sandbox is root outside, but much of it is this user. */
+	return peer.uid == 0 || (peer.uid == geteuid() && shares_our_namespace(fd, peer.pid));
 }

@@ -16,7 +16,7 @@
 bool socket_default_path(char *out, size_t size);
 
 /*
- * The listening socket, non-blocking: the one that a service manager passed (sd_listen_fds(3)), or a new one at path. *passed says which. A socket whose daemon is dead is
+ * The listening socket, non-blocking: the one that a service manager passed (sd_listen_fds(3)), or a new one at path, which only this needs (NULL: there is none). *passed says which. A socket whose daemon is dead is
  * replaced, one that is answered is DAEMON_RUNNING. Returns -1 with that, or PATH_MISSING.
  */
 int socket_listen(const char *path, bool *passed, struct error *err);
@@ -29,5 +29,11 @@ unsigned socket_peer(int fd);
 
 /* Whether the other end is this user, or root. */
 bool socket_peer_is_ours(int fd);
+
+/*
+ * Whether a client may speak to this daemon: it is this user outside of any sandbox, or root. A program inside that is shown the socket (a bind of its directory) has
+ * this user's id too, but not its user namespace, user_namespaces(7).
+ */
+bool socket_client_is_ours(int fd);
 
 #endif

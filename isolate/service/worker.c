@@ -253,6 +253,7 @@ int worker_main(void)
 
 	if (tie_to_daemon() < 0)
 		return 1;
+	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
 	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
 		tool_work(w.method, w.text, w.length, &answer);
 	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&

@@ -21,6 +21,7 @@
 
 #include "fs/config.h"
 #include "isolate/confine/privileges.h"
+#include "isolate/supervise/compose_rules.h"
 
 static bool has_scratch(const struct options *o)
 {
@@ -30,11 +31,31 @@ static bool has_scratch(const struct options *o)
 	return false;
 }
 
+/* Of two named places that are one the second would cover the first, and nobody would know. The same object named twice is no harm. */
+static int check_places(const struct options *o, struct error *err)
+{
+	for (size_t i = 0; i < o->ro_count; i++)
+		for (size_t j = i + 1; j < o->ro_count; j++) {
+			struct stat a, b;
+
+			if (strcmp(o->ro[i].target, o->ro[j].target) != 0)
+				continue;
+			if (o->ro[i].scratch == o->ro[j].scratch && (strcmp(o->ro[i].source, o->ro[j].source) == 0 || (stat(o->ro[i].source, &a) == 0 && stat(o->ro[j].source, &b) == 0 &&
+													      a.st_dev == b.st_dev && a.st_ino == b.st_ino)))
+				continue;
+			return error_set(err, FAILURE_BAD_OPTION, 0, "%s%s and %s%s would both be shown at %s, one over the other; give each a place of its own with SRC:DST",
+					 o->ro[i].scratch ? "--scratch " : "--ro ", o->ro[i].source, o->ro[j].scratch ? "--scratch " : "--ro ", o->ro[j].source, o->ro[j].target);
+		}
+	return 0;
+}
+
 int compose_view_check(const struct composition_input *in, struct error *err)
 {
 	const struct options *o = in->options;
 	const char *option = o->hide.count ? "hide" : o->mask.count ? "mask" : has_scratch(o) ? "scratch" : NULL;
 
+	if (check_places(o, err) < 0)
+		return -1;
 	if (!option && in->isolated)
 		return 0;
 	if (!option)
@@ -45,6 +66,8 @@ int compose_view_check(const struct composition_input *in, struct error *err)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs FUSE: --view bind shows everything below a named path as it is, read-only", option);
 	if (o->mask.count && o->ro_count == 0)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: nothing is named, so there is no file to stand in for; name its directory with --ro");
+	if (o->hide.count && o->ro_count == 0 && o->view == VIEW_MIXED)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: nothing is named, so there is nothing to hide: the system runtime is shown as it is (--view fuse hides there, too)");
 	return 0;
 }
 
@@ -112,72 +135,6 @@ static void add_unlogged(struct view_summary *summary, const char *target)
 	summary->unlogged_length += length;
 }
 
-/* A path or pattern of the caller's: "~/" and "./" become what they stand for. Returns a new string, or NULL. */
-static char *expand(const char *text, bool is_path)
-{
-	const char *home = getenv("HOME");
-	char *whole = NULL, *here;
-	int status = -1;
-
-	if (text[0] == '~' && text[1] == '/' && home && home[0] == '/')
-		return asprintf(&whole, "%s%s", home, text + 1) < 0 ? NULL : whole;
-	if (text[0] == '/' || (!is_path && strncmp(text, "./", 2) != 0))
-		return strdup(text);
-	here = getcwd(NULL, 0);
-	if (here)
-		status = asprintf(&whole, "%s/%s", strcmp(here, "/") == 0 ? "" : here, text + (strncmp(text, "./", 2) == 0 ? 2 : 0));
-	free(here);
-	return status < 0 ? NULL : whole;
-}
-
-/* A slip in a rule that hides must not pass for a rule: a set without its end, or the braces of a shell, which mean themselves here. NULL when there is none. */
-static const char *fault_of(const char *pattern)
-{
-	for (const char *at = pattern; *at; at++) {
-		if (*at == '{' || *at == '}')
-			return "a brace; name each alternative with a --hide of its own";
-		if (*at == '[') {
-			const char *end = strchr(at + 1 + (at[1] == '!' || at[1] == '^') + 1, ']');
-
-			if (!at[1] || !at[2] || !end)
-				return "a [ without its ]";
-			at = end;
-		}
-	}
-	return NULL;
-}
-
-static int add_rules(const struct options *o, struct plan_builder *config, struct error *err)
-{
-	for (size_t i = 0; i < o->hide.count; i++) {
-		const char *fault = fault_of(o->hide.items[i]);
-		char *pattern = expand(o->hide.items[i], false);
-
-		if (!pattern || !pattern[strspn(pattern, "/")]) {
-			free(pattern);
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" names nothing", o->hide.items[i]);
-		}
-		if (fault) {
-			free(pattern);
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" has %s; it would hide nothing", o->hide.items[i], fault);
-		}
-		plan_add_argument(config, pattern);
-		free(pattern);
-	}
-	for (size_t i = 0; i < o->mask.count; i++) {
-		const char *item = o->mask.items[i], *equals = strchr(item, '=');
-		char *file = strndup(item, (size_t)(equals - item)), *path = file ? expand(file, true) : NULL;
-
-		if (path)
-			plan_add_file(config, path, equals + 1, strlen(equals + 1));
-		free(file);
-		free(path);
-		if (!path)
-			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up --mask");
-	}
-	return 0;
-}
-
 /* Which of the named trees a row with PLAN_BIND_SCRATCH is. */
 static void note_scratch(const struct options *o, const char *target, struct composition *out)
 {
@@ -196,7 +153,7 @@ static void begin_config(const struct composition_input *in, struct plan_builder
 	config->head.inside_uid = in->outside_uid;
 	config->head.inside_gid = in->outside_gid;
 	config->head.root_bytes = INSIDE_ID;
-	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->options->events_file ? CONFIG_SEND_OPENS : 0);
+	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->events ? CONFIG_SEND_OPENS : 0);
 	config->head.command = plan_add_text(config, "", 0);
 	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
 }
@@ -237,7 +194,7 @@ int compose_view(const struct composition_input *in, struct plan_builder *b, str
 		return 0;
 	}
 	add_places(b, rows, count, &config);
-	if (add_rules(in->options, &config, err) < 0) {
+	if (compose_rules_add(in->options, rows, count, b, &config, err) < 0) {
 		plan_abandon(&config);
 		return -1;
 	}

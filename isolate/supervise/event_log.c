@@ -26,12 +26,11 @@
 #include "isolate/text.h"
 
 #define PIECE 4096
-#define LAST_WAIT_MS 200
 
 struct event_log {
 	struct emitter *emitter;
 	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
-	bool has_begun, observes_processes, observes_network;
+	bool to_file, has_begun, observes_processes, observes_network;
 };
 
 static const struct { uint32_t flag; const char *word; } FLAGS[] = {
@@ -68,6 +67,7 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 		close(fd);
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the events");
 	}
+	log->to_file = s->events < 0;
 	*out = log;
 	return 0;
 }
@@ -331,6 +331,11 @@ void event_log_flush(struct event_log *log)
 		emit_flush(log->emitter);
 }
 
+int event_log_blocked(const struct event_log *log)
+{
+	return log && emitter_is_waiting(log->emitter) ? emitter_fd(log->emitter) : -1;
+}
+
 /* Limits that show in the result. The wall clock's was told when it struck. */
 static void tell_limits_hit(struct event_log *log, const struct result *r, const struct options *o)
 {
@@ -378,6 +383,7 @@ void event_log_close(struct event_log *log, struct result *r, const struct optio
 {
 	if (!log)
 		return;
+	emit_last(log->emitter);
 	for (int is_error = 0; is_error < 2; is_error++)
 		if (log->rest[is_error].length > 0)
 			tell_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
@@ -397,9 +403,9 @@ void event_log_close(struct event_log *log, struct result *r, const struct optio
 		emit_number(log->emitter, EVENT_FIELD_SIGNAL, r->signal);
 	emit_number(log->emitter, EVENT_FIELD_DURATION, r->duration_us / 1000);
 	tell_sums(log, r);
-	r->events_lost = emitter_lost(log->emitter);
-	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)r->events_lost);
+	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)emitter_lost(log->emitter));
 	emit_end(log->emitter);
-	emitter_free(log->emitter, LAST_WAIT_MS);
+	r->events.asked = log->to_file;
+	r->events.lost = emitter_close(log->emitter, &r->events.error);
 	free(log);
 }

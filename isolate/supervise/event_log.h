@@ -53,7 +53,10 @@ void event_log_call(struct event_log *log, const struct refused_call *call, cons
 /* Writes what has been gathered, as far as the reader takes it. */
 void event_log_flush(struct event_log *log);
 
-/* Limits that the result tells of, sandbox.executed, and the end. err is set where cordon failed, NULL else. Says in *result how many events were lost. */
+/* The descriptor to watch for room, while something waits for a slow reader; else -1. */
+int event_log_blocked(const struct event_log *log);
+
+/* Limits that the result tells of, sandbox.executed, and the end. err is set where cordon failed, NULL else. Says in result->events how many did not reach their reader, and why. */
 void event_log_close(struct event_log *log, struct result *result, const struct options *options, const struct error *err);
 
 #endif

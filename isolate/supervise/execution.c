@@ -191,6 +191,7 @@ static void export_scratch(struct execution *x, const struct workspace_caps *cap
 	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
 		const char *source = o->ro[x->composition.scratch[i]].source;
 		char destination[PATH_MAX];
+		struct workspace_totals totals;
 		uint64_t changes;
 		int host, status;
 
@@ -200,12 +201,14 @@ static void export_scratch(struct execution *x, const struct workspace_caps *cap
 			error_set(&x->result->export_error, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
 			return;
 		}
-		status = scratch_export(x->scratch[i], host, destination, caps, &changes, &x->result->export_error);
+		status = scratch_export(x->scratch[i], host, destination, caps, &changes, &totals, &x->result->export_error);
 		close(host);
-		if (status < 0)
-			return;
+		x->result->exported_files += totals.files;
+		x->result->export_skipped += totals.skipped;
 		x->result->scratch_changes += changes;
 		x->result->has_scratch = true;
+		if (status < 0)
+			return;
 	}
 }
 
@@ -215,14 +218,16 @@ static void export(struct execution *x)
 	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100 };
 	struct result *r = x->result;
 	struct workspace_totals totals;
+	int status;
 
 	if (!x->options->export_dir || x->workspace < 0)
 		return;
 	r->exported = true;
-	if (workspace_export(x->workspace, x->options->export_dir, &caps, &totals, &r->export_error) == 0)
-		export_scratch(x, &caps);
+	status = workspace_export(x->workspace, x->options->export_dir, &caps, &totals, &r->export_error);
 	r->exported_files = totals.files;
 	r->export_skipped = totals.skipped;
+	if (status == 0)
+		export_scratch(x, &caps);
 }
 
 /* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */

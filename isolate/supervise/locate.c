@@ -27,6 +27,7 @@ static const struct {
 } FILES[] = {
 	[OWN_INIT] = { "cordon-init", "cordon-init", X_OK },
 	[OWN_VIEW] = { "cordon-view", "cordon-view", X_OK },
+	[OWN_OPERATE] = { "cordon-operate", "cordon-operate", X_OK },
 	[OWN_RUNNER] = { "_cordon.so", ".libs/_cordon.so", R_OK },
 };
 

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,11 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate/confine/message.h"
 #include "isolate/confine/reap.h"
-#include "isolate/confine/report.h"
-#include "isolate/supervise/outside.h"
-#include "isolate/supervise/verdict.h"
+#include "isolate/supervise/reports.h"
 
 #define GRACE_US INT64_C(300000)
 #define READ_AT_ONCE (256 * 1024)
@@ -60,8 +56,7 @@ static void unwatch(struct execution *x, int fd)
 		epoll_ctl(x->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* Sets everything off that ends the sandbox in good order. */
-static void end(struct execution *x)
+void loop_end(struct execution *x)
 {
 	if (x->phase >= ENDING)
 		return;
@@ -86,12 +81,12 @@ static void kill_now(struct execution *x)
 	loop_set_timer(x, loop_now_us() + 10 * GRACE_US);
 }
 
-static void fail(struct execution *x, const struct error *why)
+void loop_fail(struct execution *x, const struct error *why)
 {
 	if (!x->failed)
 		*x->err = *why;
 	x->failed = true;
-	end(x);
+	loop_end(x);
 }
 
 /* The view's server is gone or stands still: nothing inside can read its files any more. */
@@ -102,7 +97,7 @@ static void check_view(struct execution *x)
 	if (x->phase >= ENDING || !view_server_is_lost(&x->view, &why))
 		return;
 	view_server_kill(&x->view);
-	fail(x, &why);
+	loop_fail(x, &why);
 }
 
 static void on_view(struct execution *x)
@@ -132,12 +127,12 @@ static void on_timer(struct execution *x)
 	case STARTING:
 		error_set(&why, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED, ETIMEDOUT,
 			  "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
-		fail(x, &why);
+		loop_fail(x, &why);
 		break;
 	case RUNNING:
 		x->result->timed_out = true;
 		event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
-		end(x);
+		loop_end(x);
 		break;
 	case ENDING:
 		kill_now(x);
@@ -155,8 +150,7 @@ void loop_close(int *fds, size_t count)
 			close(fds[i]);
 }
 
-/* Tells PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
-static void ask_to_pause(struct execution *x, bool pause)
+void loop_ask_to_pause(struct execution *x, bool pause)
 {
 	const char byte = pause ? REAP_PAUSE : REAP_RESUME;
 
@@ -165,37 +159,9 @@ static void ask_to_pause(struct execution *x, bool pause)
 		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int64_t elapsed_us(const struct execution *x)
+int64_t loop_elapsed_us(const struct execution *x)
 {
 	return x->program_started ? (x->paused ? x->paused_us : loop_now_us()) - x->started_us : 0;
-}
-
-static void on_paused(struct execution *x, bool paused)
-{
-	/* The clock stops for who asked, and for nobody inside. */
-	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
-		return;
-	if (paused) {
-		x->paused_us = loop_now_us();
-	} else {
-		x->started_us += loop_now_us() - x->paused_us;
-		x->first_us += (uint64_t)(loop_now_us() - x->paused_us);
-	}
-	x->paused = paused;
-	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
-	event_log_paused(x->log, paused, elapsed_us(x));
-}
-
-/* The filter is in force, and says here what it refuses. */
-static void take_listener(struct execution *x, int *fds, size_t count)
-{
-	if (!x->log || count < 1 || x->notify.listener >= 0)
-		return;
-	x->notify.listener = fds[0];
-	x->notify.profile = x->result->confinement.seccomp;
-	x->result->calls.watched = true;
-	fds[0] = -1;
-	loop_watch(x, x->notify.listener, FROM_NOTIFY);
 }
 
 static void on_notify(struct execution *x)
@@ -206,167 +172,16 @@ static void on_notify(struct execution *x)
 	notify_read(&x->notify, x->log, x->result, loop_now_us());
 }
 
-static void on_sample(struct execution *x, const struct report *r)
-{
-	event_log_sample(x->log, r, elapsed_us(x));
-	notify_flush(&x->notify, x->log, loop_now_us(), false);
-}
-
-static void on_process_seen(struct execution *x, const struct report *r)
-{
-	if (x->log)
-		event_log_process(x->log, r, x->isolated ? outside_pid(x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
-}
-
-static void on_started(struct execution *x, const struct report *r)
-{
-	x->result->confinement.layers |= r->layers;
-	if (x->phase != STARTING)
-		return;
-	x->phase = RUNNING;
-	x->first_us = r->at_us;
-	x->program_started = true;
-	x->started_us = loop_now_us();
-	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
-	for (int number = 1; number < 64; number++)
-		if (x->held_signals & (UINT64_C(1) << number))
-			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
-	if (x->asked_to_pause)
-		ask_to_pause(x, true);
-}
-
-static void on_ended(struct execution *x, const struct report *r)
-{
-	if (x->ended)
-		return;
-	x->ended = true;
-	x->last_us = r->at_us;
-	if (x->ended_us == 0)
-		x->ended_us = loop_now_us();
-	x->result->confinement.layers |= r->layers;
-	verdict_usage(x->result, r);
-}
-
-/* The program's terminal has come: from here on it is the stream that is captured. */
-static void on_terminal(struct execution *x, int master)
-{
-	x->terminal.master = master;
-	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
-	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
-		return;
-	loop_watch(x, x->out.source, FROM_OUT);
-	terminal_begin(&x->terminal, x->streams->terminal);
-	loop_watch(x, x->terminal.fd, FROM_TERMINAL);
-}
-
-/* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */
-static void take_scratch(struct execution *x, int *fds, size_t count)
-{
-	for (size_t i = x->composition.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
-		x->scratch[x->scratch_count++] = fds[i];
-		fds[i] = -1;
-	}
-}
-
-static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
-{
-	struct error why = { (enum failure)r->failure, r->error, "" };
-	bool of_program = inner || x->program->kind != PROGRAM_BODY;
-
-	switch ((enum report_kind)r->kind) {
-	case REPORT_READY:
-		x->result->confinement.layers |= r->layers;
-		if (!inner)
-			take_scratch(x, fds, count);
-		if (of_program && count > 0 && x->workspace < 0) {
-			x->workspace = fds[0];
-			fds[0] = -1;
-		}
-		if (count > 1 && (x->composition.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
-			on_terminal(x, fds[1]);
-			fds[1] = -1;
-		}
-		break;
-	case REPORT_STARTED:
-		if (of_program)
-			on_started(x, r);
-		break;
-	case REPORT_NOT_STARTED:
-		x->result->exec_errno = r->error ? r->error : ENOENT;
-		x->result->confinement.layers |= r->layers;
-		break;
-	case REPORT_ENDED:
-		if (!of_program) {
-			x->outer_status = r->status;
-			break;
-		}
-		on_ended(x, r);
-		if (inner && count > 0 && x->reply < 0) {
-			x->reply = fds[0];
-			fds[0] = -1;
-		}
-		break;
-	case REPORT_FAILED:
-		snprintf(why.context, sizeof why.context, "%s", r->context);
-		fail(x, &why);
-		break;
-	case REPORT_LISTENER:
-		take_listener(x, fds, count);
-		break;
-	case REPORT_PROCESS:
-		on_process_seen(x, r);
-		break;
-	case REPORT_GONE:
-		event_log_gone(x->log, r);
-		break;
-	case REPORT_SAMPLE:
-		on_sample(x, r);
-		break;
-	case REPORT_STOPPED:
-	case REPORT_CONTINUED:
-		on_paused(x, r->kind == REPORT_STOPPED);
-		break;
-	}
-	loop_close(fds, count);
-}
-
-/* Reads reports until there are no more for now. Returns false at the end of the stream. */
-static bool read_reports(struct execution *x, int socket, bool inner)
-{
-	for (;;) {
-		char bytes[sizeof(struct report) + 1];
-		struct report r;
-		int fds[2 + PLAN_SCRATCH_MAX];
-		size_t count;
-		ssize_t got;
-
-		got = message_receive(socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
-		if (got < 0 && errno == EAGAIN)
-			return true;
-		if (got <= 0)
-			return false;
-		if (report_parse(bytes, (size_t)got, &r)) {
-			on_report(x, &r, fds, count, inner);
-		} else {
-			struct error why = ERROR_INIT;
-
-			loop_close(fds, count);
-			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
-			fail(x, &why);
-		}
-	}
-}
-
 static void on_inner(struct execution *x)
 {
-	if (read_reports(x, x->inner, true) && !x->ended)
+	if (reports_read(x, x->inner, true) && !x->ended)
 		return;
 	unwatch(x, x->inner);
 	close(x->inner);
 	x->inner = -1;
 	/* The execution is over: what is above it may go. */
 	if (x->phase < ENDING) {
-		end(x);
+		loop_end(x);
 	} else {
 		shutdown(x->launch.control, SHUT_WR);
 		loop_set_timer(x, loop_now_us() + GRACE_US);
@@ -375,9 +190,9 @@ static void on_inner(struct execution *x)
 
 static void on_process(struct execution *x)
 {
-	read_reports(x, x->launch.control, false);
+	reports_read(x, x->launch.control, false);
 	if (x->inner >= 0)
-		read_reports(x, x->inner, true);
+		reports_read(x, x->inner, true);
 	if (x->ended_us == 0)
 		x->ended_us = loop_now_us(); /* PID 1 went without a word */
 	x->gone = true;
@@ -393,7 +208,7 @@ static void pass_signal(struct execution *x, int number)
 	/* A body has no handlers to wait for, and somebody who asks three times means it. */
 	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
 		x->result->signal = number;
-		end(x);
+		loop_end(x);
 	} else if (x->phase == RUNNING) {
 		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
 	} else if (x->phase == STARTING) {
@@ -424,7 +239,7 @@ static void on_caller(struct execution *x)
 		if (numbers[i] > 0 && numbers[i] < 64)
 			pass_signal(x, numbers[i]);
 		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
-			ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
+			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
 }
 
 /*
@@ -472,7 +287,7 @@ static void on_event(struct execution *x, enum source source)
 {
 	switch (source) {
 	case FROM_CONTROL:
-		if (!read_reports(x, x->launch.control, false))
+		if (!reports_read(x, x->launch.control, false))
 			unwatch(x, x->launch.control);
 		break;
 	case FROM_INNER:
@@ -517,6 +332,9 @@ static void on_event(struct execution *x, enum source source)
 	case FROM_NOTIFY:
 		on_notify(x);
 		break;
+	case TO_EVENTS:
+		event_log_flush(x->log);
+		break;
 	case SOURCES:
 		break;
 	}
@@ -532,6 +350,8 @@ int loop_run(struct execution *x)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
 		for (int i = 0; i < count; i++)
 			on_event(x, (enum source)events[i].data.u32);
+		if (event_log_blocked(x->log) >= 0)
+			wait_once(x, event_log_blocked(x->log), EPOLLOUT, TO_EVENTS);
 	}
 	return 0;
 }

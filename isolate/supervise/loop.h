@@ -21,7 +21,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, TO_EVENTS, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -61,6 +61,18 @@ void loop_set_timer(struct execution *x, int64_t at_us);
 
 /* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
 int loop_watch(struct execution *x, int fd, enum source source);
+
+/* Sets everything off that ends the sandbox in good order. */
+void loop_end(struct execution *x);
+
+/* Ends the sandbox because cordon itself failed. The first reason stays. */
+void loop_fail(struct execution *x, const struct error *why);
+
+/* Tells PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
+void loop_ask_to_pause(struct execution *x, bool pause);
+
+/* Microseconds since the program was started, without pauses. */
+int64_t loop_elapsed_us(const struct execution *x);
 
 /* Moves input on, and waits for whichever side it is held up by. */
 void loop_feed(struct execution *x, bool source_is_ready);

@@ -90,6 +90,8 @@ static const char *rule_name(const struct view_server *s, int rule)
 		return "read-only";
 	if (rule == EVENT_RULE_KERNEL)
 		return "kernel";
+	if (rule == EVENT_RULE_DESCRIPTORS)
+		return "open-files";
 	return policy_rule_id(s->policy, rule);
 }
 

@@ -47,6 +47,6 @@ int main(void)
 	emit_flush(e);
 	seconds = now_s() - started;
 	printf("%.0f %.0f %llu\n", EVENTS / seconds, seconds / EVENTS * 1e9, (unsigned long long)emitter_lost(e));
-	emitter_free(e, 0);
+	emitter_close(e, NULL);
 	return 0;
 }

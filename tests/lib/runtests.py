@@ -27,7 +27,7 @@ def stage_libexec():
     """One directory with cordon-init and the runner in it, as an installation has, for programs that are not beside them."""
     directory = os.path.join(RESULTS, "libexec")
     os.makedirs(directory, exist_ok=True)
-    for name, built in (("cordon-init", "isolate/cordon-init"), ("cordon-view", "isolate/cordon-view"), ("_cordon.so", "isolate/.libs/_cordon.so")):
+    for name, built in (("cordon-init", "isolate/cordon-init"), ("cordon-view", "isolate/cordon-view"), ("cordon-operate", "isolate/cordon-operate"), ("_cordon.so", "isolate/.libs/_cordon.so")):
         link = os.path.join(directory, name)
         if not os.path.islink(link):
             os.symlink(os.path.join(BUILD, built), link)

@@ -24,7 +24,7 @@ NOBODY = 65534
 
 RECORD_FIELDS = {"success", "output", "error", "error_detail", "stdout", "stderr", "truncated", "exit_code", "signal", "timed_out", "oom",
                  "duration_ms", "usage", "tier", "confinement", "execution_id"}
-OPTIONAL_FIELDS = {"exported", "files"}  # with --export, with a view
+OPTIONAL_FIELDS = {"events", "exported", "files"}  # with --events, with --export, with a view
 EXIT_TIMEOUT, EXIT_FAILED, EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND, EXIT_USAGE = 124, 125, 126, 127, 64
 
 
@@ -82,11 +82,11 @@ class Result:
 
     @property
     def failure(self):
-        """The short name of the failure in a --json answer with status 125."""
-        tap.equal(self.status, EXIT_FAILED, "status of a failure\n%s" % self)
+        """The short name of the failure in a --json answer: status 64 where an option is wrong, 125 for any other."""
         found = self.json
         code = find_code(found)
         tap.ok(code, "a failure code in the answer\n%s" % self)
+        tap.equal(self.status, EXIT_USAGE if code == "bad_option" else EXIT_FAILED, "status of a failure\n%s" % self)
         return code
 
     def expect(self, status, what=None):

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first steps of a program. See start.h.
+ *
+ * Whatever state a caller starts a program in, descriptors 0 to 2 are open from here on (a file that is opened must never become "standard error"), and child
+ * processes can be waited for.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/commands/start.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "isolate/commands/signals.h"
+
+int start(void)
+{
+	/* What was closed stays useless: reading finds the end, and writing fails, so that an answer that nobody can get is not taken for one that was given. */
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			return -1;
+	signals_reset();
+	return 0;
+}
+
+const struct command_entry *start_find(const struct command_entry *table, const char *name)
+{
+	for (; table->name; table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}

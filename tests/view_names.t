@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hidden under every name: files with several names, links, mounts, secrets beside the named trees, and a server that is kept from looking."""
+import os
+import resource
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
+from lib import sandbox, tap  # noqa: E402
+from lib.viewing import events_of, place, test, write  # noqa: E402
+
+PYTHON = sandbox.PYTHON
+
+
+def talk(top, *options, **more):
+    """A run whose program is a shell that takes commands. say(command) gives back its output."""
+    process = sandbox.start("run", "--ro", top, *options, "--stdin", "--", "sh", "-c", "while read -r line; do eval \"$line\" 2>&1; echo END; done", stdin=subprocess.PIPE, **more)
+
+    def say(command):
+        process.stdin.write(command.encode() + b"\n")
+        process.stdin.flush()
+        lines = []
+        while True:
+            line = process.stdout.readline()
+            if line in (b"END\n", b""):
+                return b"".join(lines).decode()
+            lines.append(line)
+
+    def done():
+        process.stdin.close()
+        process.stdin = None
+        return sandbox.finish(process)
+    return say, done
+
+
+@test("a directory that is renamed to a secret's name during the run hides what it holds under its other names, too")
+def _():
+    top = place() + "/w"
+    write(top + "/dir/key", "DKEY\n")
+    write(top + "/pub/plain", "PLAIN\n")
+    os.link(top + "/dir/key", top + "/pub/dl")
+    os.link(top + "/pub/plain", top + "/pub/twin")
+    say, done = talk(top)
+    tap.equal(say("cat %s/pub/dl %s/pub/twin" % (top, top)), "DKEY\nPLAIN\n", "both show at first")
+    os.rename(top + "/dir", top + "/.aws")
+    tap.unlike(say("cat %s/pub/dl" % top), "DKEY", "not any more")
+    tap.unlike(say("cat %s/.aws/key; ls %s/pub" % (top, top)), "DKEY|dl", "nor listed")
+    tap.equal(say("cat %s/pub/twin" % top), "PLAIN\n", "another file with two names still shows")
+    os.rename(top + "/.aws", top + "/open")
+    tap.equal(say("cat %s/pub/dl" % top), "DKEY\n", "and when it gets an ordinary name again it shows")
+    done()
+
+
+@test("a directory far above that is renamed does the same, for an open by a name that the kernel knows")
+def _():
+    top = place() + "/w"
+    write(top + "/a/b/c/d/key", "DKEY\n")
+    os.makedirs(top + "/pub")
+    os.link(top + "/a/b/c/d/key", top + "/pub/dl")
+    say, done = talk(top, "--hide", "private")
+    tap.equal(say("cd %s/pub; cat dl" % top), "DKEY\n", "it shows at first")
+    os.rename(top + "/a/b", top + "/a/private")
+    tap.unlike(say("cat dl"), "DKEY", "not any more")
+    done()
+
+
+@test("a directory with a name outside the tree that is moved to a hidden place inside is found after a while")
+def _():
+    base = place()
+    top = base + "/w"
+    write(base + "/out/key", "DKEY\n")
+    os.makedirs(top + "/pub")
+    os.link(base + "/out/key", top + "/pub/dl")
+    say, done = talk(top)
+    tap.equal(say("cat %s/pub/dl" % top), "DKEY\n", "a file whose other name is simply outside shows")
+    os.rename(base + "/out", top + "/.aws")
+    tap.eventually(lambda: "DKEY" not in say("cat %s/pub/dl" % top), "it is hidden", 8)
+    done()
+
+
+@test("trees that are hard-linked from outside on purpose show: a package store, a clone")
+def _():
+    base = place()
+    for i in range(50):
+        os.makedirs(base + "/proj/lib", exist_ok=True)
+        os.link(write("%s/store/%d" % (base, i), "content %d\n" % i), "%s/proj/lib/%d" % (base, i))
+        if i % 2:
+            os.link("%s/store/%d" % (base, i), "%s/proj/lib/%d.twin" % (base, i))
+    record = sandbox.shell("cat %s/proj/lib/* | wc -l; ls %s/proj/lib | wc -l" % (base, base), "--ro", base + "/proj").record
+    tap.equal(record["stdout"].split(), ["75", "75"], record["stderr"])
+
+
+@test("a directory that may not be listed: a file whose names were not all found is hidden, and told by a rule")
+def _():
+    top = place() + "/un"
+    write(top + "/locked/sub/id_q", "LOCKSECRET\n")
+    write(top + "/pub/alone", "ALONE\n")
+    write(top + "/pub/both", "BOTH\n")
+    os.link(top + "/locked/sub/id_q", top + "/pub/x")
+    os.link(top + "/pub/both", top + "/pub/both.twin")
+    os.chmod(top + "/locked", 0o711 if os.getuid() == 0 else 0o311)
+    try:
+        result, events = events_of("--ro", top, "--", "sh", "-c", "cat %s/pub/alone %s/pub/both %s/pub/x" % (top, top, top))
+    finally:
+        os.chmod(top + "/locked", 0o755)
+    tap.equal(result.record["stdout"], "ALONE\nBOTH\n", "files with one name, and with all names found, show")
+    tap.equal([e["data"]["rule"] for e in events if e["type"] == "fs.denied"], ["hard-link"], "the rule")
+
+
+@test("a secret 300 levels deep, with few descriptors, is hidden under its other name")
+def _():
+    top = place() + "/deep"
+    os.makedirs(top + "/pub")
+    here = os.open(top, os.O_RDONLY)
+    for _i in range(300):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("id_deep", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
+    os.link("id_deep", top + "/pub/link", src_dir_fd=here)
+    os.close(here)
+    write(top + "/pub/single", b"one name")
+    for limit in (64, 1024):
+        result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/pub/single; ls /p/pub",
+                             preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        tap.equal(result.record["stdout"], "one namesingle\n", "with %d descriptors" % limit)
+
+
+HOLD = r"""
+import errno, os, sys, time
+top, secret = sys.argv[1], sys.argv[2]
+held, failed = [], set()
+for i in range(240):
+    try:
+        held.append(os.open('%s/f%03d' % (top, i), os.O_RDONLY))
+    except OSError as e:
+        failed.add(errno.errorcode[e.errno])
+        break
+for name in (secret, secret):
+    try:
+        print(open(name).read())
+    except OSError as e:
+        print(errno.errorcode[e.errno])
+for fd in held:
+    os.close(fd)
+try:
+    print(open(secret).read())
+except OSError as e:
+    print(errno.errorcode[e.errno])
+print(sorted(failed), len(held) > 100)
+"""
+
+
+@test("a program that holds many files does not turn the walk off, gets ENFILE, and is told")
+def _():
+    top = place() + "/hk"
+    for i in range(240):
+        write("%s/f%03d" % (top, i), b"")
+    write(top + "/sh/id_e", "EXH")
+    os.link(top + "/sh/id_e", top + "/sh/pub")
+    result = sandbox.run("run", "--json", "--nofile", "300", "--ro", top, "--", PYTHON, "-c", HOLD, top, top + "/sh/pub",
+                         preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+    tap.equal(result.record["stdout"], "ENOENT\nENOENT\nENOENT\n['ENFILE'] True\n", result.record["stderr"])
+    told = {r["rule"]: r for r in result.record["files"]["refused"]}
+    tap.ok("open-files" in told, "the record says what held it up: %r" % sorted(told))
+    tap.equal(told["open-files"]["allow"], None, "which no option of the run would change")
+
+
+@test("what a link leads to is not named exactly: a symbolic link, a hard link, a link above")
+def _():
+    top = place() + "/a"
+    write(top + "/.env", "ENVSECRET\n")
+    write(top + "/.ssh/config", "CONFIG\n")
+    write(top + "/private/key", "TOPSECRET\n")
+    write(top + "/pub/plain", "PLAIN\n")
+    os.symlink(top + "/.env", top + "/pub/slabs")
+    os.link(top + "/.env", top + "/pub/hl")
+    os.symlink("../private/key", top + "/pub/sl")
+    os.link(top + "/private/key", top + "/pub/hl2")
+    os.symlink("../.ssh", top + "/pub/dir")
+    os.symlink("plain", top + "/pub/harmless")
+    os.symlink(top, os.path.dirname(top) + "/way")
+    way = os.path.dirname(top) + "/way"
+    for source, options in ((top + "/pub/slabs", ()), (top + "/pub/hl", ()), (top + "/pub/sl", ("--hide", top + "/private")), (top + "/pub/hl2", ("--hide", top + "/private")),
+                            (top + "/pub/dir/config", ()), (top + "/pub/dir", ()), (top + "/pub/../pub/slabs", ()), (way + "/pub/slabs", ()),
+                            (top + "/.env", ("--hide", top + "/.env")), (way + "/.env", ("--hide", way + "/.env")), (top + "/.env", ("--hide", top + "/pub/hl"))):
+        result = sandbox.run("run", "--json", "--ro", source, *options, "--", "cat", source)
+        tap.unlike(result.text, "ENVSECRET|TOPSECRET|CONFIG", source)
+        tap.equal(result.failure, "bad_option", "%s %r" % (source, options))
+    for source, text in ((top + "/.env", "ENVSECRET\n"), (way + "/.env", "ENVSECRET\n"), (top + "/.ssh/config", "CONFIG\n"), (way + "/.ssh/../.ssh/config", "CONFIG\n"), (top + "/pub/harmless", "PLAIN\n"),
+                         (top + "/pub//./plain", "PLAIN\n")):
+        tap.equal(sandbox.run("run", "--json", "--ro", source + ":/x/file", "--", "cat", "/x/file").record["stdout"], text, source)
+    result = sandbox.run("run", "--json", "--ro", ".env:/x/file", "--", "cat", "/x/file", cwd=top)
+    tap.equal(result.record["stdout"], "ENVSECRET\n", "a relative path is typed exactly, too")
+
+
+@test("a hidden directory that is bound elsewhere is not shown when that place is named")
+def _():
+    sandbox.need_root()
+    top = place() + "/a"
+    write(top + "/.ssh/config", "CONFIG\n")
+    write(top + "/bound/x", "")
+    script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+    result = sandbox.run("run", "--json", "--ro", top + "/bound", "--hide", top + "/.ssh", "--", "ls", top + "/bound",
+                         command=["unshare", "-m", "sh", "-c", script, "sh", top + "/.ssh", top + "/bound", sandbox.CORDON])
+    tap.equal(result.failure, "bad_option", "the failure")
+
+
+def home_of(top):
+    return dict(os.environ, HOME=top + "/home")
+
+
+def dotfiles():
+    top = place()
+    write(top + "/home/dot/gnupg/secring", "GPG\n")
+    write(top + "/home/dot/config/gh/hosts", "GH\n")
+    write(top + "/home/dot/bashrc", "RC\n")
+    os.symlink("dot/gnupg", top + "/home/.gnupg")
+    os.symlink("dot/config", top + "/home/.config")
+    write(top + "/home/.bash_history", "HIST\n")
+    write(top + "/home/id_home", "IDK\n")
+    write(top + "/home/.ssh/id_x", "SSH\n")
+    write(top + "/home/cert.pem", "PEM\n")
+    write(top + "/other/x.key", "KEY\n")
+    write(top + "/other/hid/file", "HID\n")
+    write(top + "/proj/plain", "PLAIN\n")
+    for name, source in (("gpg", "home/dot/gnupg/secring"), ("gh", "home/dot/config/gh/hosts"), ("hist", "home/.bash_history"), ("id", "home/id_home"), ("ssh", "home/.ssh/id_x"), ("pem", "home/cert.pem"),
+                         ("key", "other/x.key"), ("hid", "other/hid/file"), ("rc", "home/dot/bashrc")):
+        os.link(top + "/" + source, top + "/proj/l_" + name)
+    return top
+
+
+@test("a secret directory that is a link is hidden at its real place, by the rule of its name")
+def _():
+    top = dotfiles()
+    home = top + "/home"
+    script = "cat %s/dot/gnupg/secring %s/.gnupg/secring %s/dot/config/gh/hosts %s/dot/bashrc; ls %s/dot" % ((home,) * 5)
+    result, events = events_of("--ro", home, "--", "sh", "-c", script, env=home_of(top))
+    tap.equal(result.record["stdout"], "RC\nbashrc\nconfig\n", "only what is no secret")
+    rules = {e["data"]["path"]: e["data"]["rule"] for e in events if e["type"] == "fs.denied"}
+    tap.equal((rules.get(home + "/dot/gnupg"), rules.get(home + "/dot/config/gh")), ("secret:gnupg", "secret:git"), "the rules: %r" % rules)
+    record = sandbox.shell("cat %s/dot/gnupg/secring" % home, "--ro", home, "--hide", home + "/.gnupg", "--no-default-hide", env=home_of(top)).record
+    tap.equal(record["stdout"], "", "also for the caller's own rule")
+    record = sandbox.shell("cat %s/dot/gnupg/secring" % home, "--ro", home, "--ro", home + "/dot/gnupg", env=home_of(top)).record
+    tap.equal(record["stdout"], "GPG\n", "and it shows where its real place is named exactly")
+    os.symlink("settings.real", top + "/proj/.env")
+    write(top + "/proj/settings.real", "REAL\n")
+    tap.equal(sandbox.shell("cat %s/proj/settings.real %s/proj/plain" % (top, top), "--ro", top + "/proj", env=home_of(top)).record["stdout"], "PLAIN\n", "a link at the top of a named directory")
+
+
+@test("secrets beside the named tree whose rule is a pattern, or whose place is a link, are hidden under a hard link inside")
+def _():
+    top = dotfiles()
+    record = sandbox.shell("cd %s/proj; cat l_* plain; ls" % top, "--ro", top + "/proj", "--hide", top + "/other/*.key", "--hide", top + "/other/hid", env=home_of(top)).record
+    tap.equal(record["stdout"], "RC\nPLAIN\nl_rc\nplain\n", record["stderr"])
+
+
+@test("a rule without a place is looked for beside the named trees, for hard links and for mounts")
+def _():
+    top = dotfiles()
+    os.makedirs(top + "/other/tree")
+    os.link(top + "/other/hid/file", top + "/other/tree/again")
+    record = sandbox.shell("cat %s/other/tree/again; ls %s/other/tree" % (top, top), "--ro", top + "/other/tree", "--hide", "hid", env=home_of(top)).record
+    tap.equal(record["stdout"], "", "hidden, and not listed")
+    if os.getuid() == 0:
+        os.makedirs(top + "/other/tree/bound")
+        script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+        result = sandbox.run("run", "--json", "--ro", top + "/other/tree", "--hide", "hid", "--", "find", top + "/other/tree",
+                             command=["unshare", "-m", "sh", "-c", script, "sh", top + "/other/hid", top + "/other/tree/bound", sandbox.CORDON])
+        tap.unlike(result.record["stdout"], "bound", "a bind of it is hidden, too")
+
+
+@test("secrets of a home that only root may enter are hidden under their other names as well")
+def _():
+    sandbox.need_root()
+    top = dotfiles()
+    os.chmod(top + "/home", 0o700)
+    os.chmod(top + "/home/.ssh", 0o700)
+    record = sandbox.shell("cd %s/proj; cat l_ssh l_gpg l_hist l_rc plain" % top, "--ro", top + "/proj", env=home_of(top)).record
+    tap.equal(record["stdout"], "RC\nPLAIN\n", record["stderr"])
+
+
+@test("a device behind a secret's name hides nothing else, nor does a link that leads nowhere")
+def _():
+    top = dotfiles()
+    os.unlink(top + "/home/.bash_history")
+    os.symlink("/dev/null", top + "/home/.bash_history")
+    os.symlink("/no/where", top + "/home/.netrc")
+    os.symlink("/", top + "/home/.aws")
+    record = sandbox.shell("cat %s/proj/plain; ls %s/proj" % (top, top), "--ro", top + "/proj", env=home_of(top)).record
+    tap.like(record["stdout"], "PLAIN", record["stderr"])
+
+
+@test("a tree named twice, and trees within one another, count a name once")
+def _():
+    top = place() + "/un"
+    write(top + "/locked/id_q", "LOCKSECRET\n")
+    os.makedirs(top + "/pub")
+    os.link(top + "/locked/id_q", top + "/pub/x")
+    os.chmod(top + "/locked", 0o711 if os.getuid() == 0 else 0o311)
+    try:
+        record = sandbox.shell("cat /p/pub/x /q/pub/x /r/x", "--ro", top + ":/p", "--ro", top + ":/q", "--ro", top + "/pub:/r").record
+    finally:
+        os.chmod(top + "/locked", 0o755)
+    tap.equal(record["stdout"], "", "its other name was not found")
+
+
+tap.main()

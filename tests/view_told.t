@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the view refuses with a word, what it tells, and what an export says: rules that would hide nothing, places that cover one another, writes of every kind, changes of every kind."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
+from lib import sandbox, tap  # noqa: E402
+from lib.viewing import cases, events_of, place, project, test, write  # noqa: E402
+
+PYTHON = sandbox.PYTHON
+
+
+@cases("--hide {0} is refused with a word on why", [("{a,x}", "brace"), ("[", "without its"), ("[!]", "without its"), ("[z-a]", "range"), ("a\\", "backslash"), ("a**b", "whole ones"), ("a/../b", "dots"),
+                                                    ("~nobody/x", "home"), ("/", "nothing")])
+def _(pattern, word):
+    top = place()
+    result = sandbox.run("run", "--json", "--ro", top, "--hide", pattern, "--", "true")
+    tap.equal(result.failure, "bad_option", "the failure")
+    tap.like(result.text, word, "the message")
+
+
+@test("patterns that look odd and are none the less right hide")
+def _():
+    top = place() + "/t"
+    for name in ("a{b}", "x", "y", "z~", "é", "deep/er/f"):
+        write(top + "/" + name)
+    script = "cd %s; find . -type f | sort | tr '\\n' ' '" % top
+    for pattern, left in ((r"a\{b\}", "./deep/er/f ./x ./y ./z~ ./é "), (top + "//x", "./a{b} ./deep/er/f ./y ./z~ ./é "), (top + "/deep/../y", "./a{b} ./deep/er/f ./x ./z~ ./é "),
+                          ("z~", "./a{b} ./deep/er/f ./x ./y ./é "), (top + "/./deep/", "./a{b} ./x ./y ./z~ ./é "), ("[!a-~]*", "./a{b} ./deep/er/f ./x ./y ./z~ ")):
+        tap.equal(sandbox.shell(script, "--ro", top, "--hide", pattern, env=dict(os.environ, LC_ALL="C")).record["stdout"], left, pattern)
+    result = sandbox.run("run", "--json", "--ro", top, "--hide", "../t/x", "--", "ls", top, cwd=top)
+    tap.unlike(result.record["stdout"], "x", "a path that leads up from where the caller is")
+    result = sandbox.run("run", "--json", "--ro", top, "--hide", "~/x", "--", "ls", top, env=dict(os.environ, HOME=top))
+    tap.unlike(result.record["stdout"], "x", "one from the home")
+
+
+@test("a rule that could never hold is refused: about what is shown as a bind, or with nothing named")
+def _():
+    top = place()
+    for options in (("--hide", "*.key"), ("--hide", "/usr/share/doc/x"), ("--ro", top, "--hide", "/usr/share/doc/x"), ("--ro", top, "--hide", "/usr/share/doc/*.txt"), ("--ro", top, "--hide", "/bin/sh")):
+        result = sandbox.run("run", "--json", *options, "--", "true")
+        tap.equal(result.failure, "bad_option", repr(options))
+        tap.like(result.text, "--view fuse", "and what would do it")
+    record = sandbox.run("run", "--json", "--view", "fuse", "--hide", "/usr/bin/env", "--", "sh", "-c", "ls /usr/bin/env /usr/bin/id").record
+    tap.equal(record["stdout"], "/usr/bin/id\n", "which it does")
+    record = sandbox.run("run", "--json", "--ro", "/usr/bin:/b", "--hide", "/usr/bin/env", "--", "sh", "-c", "ls /b/env /b/id").record
+    tap.equal(record["stdout"], "/b/id\n", "and so does naming the tree")
+    tap.equal(sandbox.run("run", "--json", "--ro", top, "--hide", "/srv/nothing/here", "--", "true").record["success"], True, "a place elsewhere may have hard links inside")
+
+
+@test("two named paths at one place are refused, and the same one twice is not")
+def _():
+    top = project()
+    for a, b in ((("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d")), (("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d/")), (("--scratch", top + "/src:/d"), ("--ro", top + "/src:/d"))):
+        result = sandbox.run("run", "--json", *a, *b, "--", "true")
+        tap.equal(result.failure, "bad_option", repr(a + b))
+        tap.like(result.text, "one over the other", "the message")
+    tap.equal(sandbox.run("run", "--json", "--ro", top, "--ro", top + "/", "--", "true").record["success"], True, "the same path")
+
+
+@test("a file without a name is refused like every other write, and told each time")
+def _():
+    top = project()
+    source = "import errno, os\nfor i in range(2):\n    for flags in (os.O_WRONLY, os.O_RDWR | os.O_EXCL):\n        try:\n            os.open('/p/src', os.O_TMPFILE | flags)\n        except OSError as e:\n            print(errno.errorcode[e.errno])"
+    result, events = events_of("--ro", top + ":/p", "--", PYTHON, "-c", source)
+    tap.equal(result.record["stdout"], "EROFS\n" * 4, result.record["stderr"])
+    denied = [e["data"] for e in events if e["type"] == "fs.denied" and e["data"]["path"] == top + "/src"]
+    tap.equal(sum(d["count"] for d in denied), 4, "each was told: %r" % denied)
+    tap.ok(all(d["rule"] == "read-only" and "create" in d["flags"] for d in denied), "as a write: %r" % denied)
+
+
+@test("a stand-in below --scratch can be written to, replaced and removed")
+def _():
+    top = place() + "/s"
+    write(top + "/a", "REAL\n")
+    write(top + "/b", "REAL\n")
+    write(top + "/c", "REAL\n")
+    out = place()
+    os.chmod(out, 0o777)
+    record = sandbox.shell("cd %s; echo more >> a; cat a; echo new > b; cat b; mv c d; cat d; ls" % top, "--scratch", top, "--export", out,
+                           *[w for n in "abc" for w in ("--mask", "%s/%s=MASKED\n" % (top, n))]).record
+    tap.equal(record["stdout"], "MASKED\nmore\nnew\nMASKED\na\nb\nd\n", record["stderr"])
+    tap.equal(open(out + "/scratch-1/files/a").read(), "MASKED\nmore\n", "what is exported")
+    tap.equal(open(top + "/a").read(), "REAL\n", "the host's file is as it was")
+
+
+@test("changes.txt says what a new name is: where a link leads to, a pipe, a socket")
+def _():
+    top = place() + "/s"
+    write(top + "/file", "x")
+    out = place()
+    os.chmod(out, 0o777)
+    source = "import os, socket\nos.symlink('/etc/passwd', 'evil'); os.symlink(b'a\\nM file\\x1b[2J', 'lines'); os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('sock')\nos.unlink('file'); os.symlink('x', 'file'); open('new', 'w').write('n')"
+    result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", 'cd /s && exec "$@"', "sh", PYTHON, "-c", source)
+    tap.equal(result.record["stderr"], "", "it ran")
+    changes = open(out + "/scratch-1/changes.txt").read().splitlines()
+    tap.equal(changes, ["A evil -> /etc/passwd", "M file -> x", "A lines -> a<U+000A>M file<U+001B>[2J", "A new", "A pipe (pipe)", "A sock (socket)"], "the lines")
+    tap.equal(sorted(os.listdir(out + "/scratch-1/files")), ["new"], "and only files are copied")
+    tap.equal([result.record["exported"][k] for k in ("files", "skipped", "changes")], [1, 5, 6], "as the record has it")
+
+
+@test("an export that is cut says how much was written before")
+def _():
+    top = place() + "/s"
+    write(top + "/x", "")
+    out = place()
+    os.chmod(out, 0o777)
+    result = sandbox.shell("cd /s; for i in 1 2 3 4 5; do mkdir -p $i; cp /s/x $i/f; i=$((i+1)); done; for i in 1 2 3; do truncate -s 3M $i/f; done", "--scratch", top + ":/s", "--workspace-size", "2", "--export", out)
+    exported = result.record["exported"]
+    tap.like(exported["error"], "holds over", "why")
+    tap.equal(exported["files"], sum(len(files) for at, _names, files in os.walk(out + "/scratch-1/files")), "the files that are there")
+    tap.ok(exported["files"] > 0 and exported["changes"] >= 10, "are counted: %r" % exported)
+    tap.equal(result.status, 125, "and it is a failure")
+
+
+@test("a file that is made on the host shows a second after it was asked for in vain")
+def _():
+    top = place() + "/n"
+    write(top + "/x", "")
+    process = sandbox.start("run", "--ro", top, "--", "sh", "-c", "cd %s; cat late 2>/dev/null; echo asked; until cat late 2>/dev/null; do sleep 0.02; done" % top)
+    tap.equal(process.stdout.readline(), b"asked\n", "it is not there")
+    started = time.monotonic()
+    write(top + "/late", "LATE\n")
+    tap.equal(process.stdout.readline(), b"LATE\n", "it is there")
+    tap.between(time.monotonic() - started, 0, 2.5, "seconds")
+    sandbox.finish(process)
+
+
+@test("opens and refusals come faster than they can be read, and all are told", deadline=120)
+def _():
+    top = place() + "/many"
+    for i in range(20000):
+        os.close(os.open("%s/%d" % (top, i), os.O_CREAT, 0o644)) if i else write(top + "/0", "")
+    source = "import os, sys\nfor i in range(20000):\n    os.close(os.open('%s/%d' % (sys.argv[1], i), os.O_RDONLY))\n    try: os.mkdir('%s/new%d' % (sys.argv[1], i))\n    except OSError: pass"
+    result, events = events_of("--ro", top, "--timeout", "60", "--", PYTHON, "-c", source, top, deadline=90)
+    opened = sum(e["data"]["count"] for e in events if e["type"] == "fs.opened")
+    denied = sum(e["data"]["count"] for e in events if e["type"] == "fs.denied")
+    tap.equal((opened, denied, result.record["files"]["dropped"]), (20000, 20000, 0), "opened, denied, dropped")
+    tap.equal((result.record["files"]["opened"], result.record["files"]["denied"]), (opened, denied), "the record has the same")
+    tap.equal(events[-1]["type"], "sandbox.executed", "the last event")
+
+
+tap.main()
