@@ -335,6 +335,74 @@ static void test_sizes(void)
 	spec_free(&spec);
 }
 
+static char *read_file(const char *name, size_t *length)
+{
+	const char *source = getenv("CORDON_SOURCE");
+	char path[500], *text = malloc(1 << 16);
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", source ? source : ".", name);
+	file = fopen(path, "re");
+	*length = file && text ? fread(text, 1, 1 << 16, file) : 0;
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* The schema that is installed says what the reader does, in the words that it knows itself. */
+static void test_installed_schema(void)
+{
+	static const char *const KEYWORDS[] = {
+#define KEYWORD(name, kind, member) name,
+#include "isolate/library/schema_keywords.def"
+#undef KEYWORD
+	};
+	/* What a schema cannot say: that a key stands twice, what is no JSON, where a pattern is no pattern. */
+	static const char *const AGREED[] = {
+		DOI, "{}", SPEC_WITH(""), SPEC_WITH(",\"color\":1"), SPEC_WITH(",\"timeout_s\":0"), SPEC_WITH(",\"timeout_s\":0.5"), SPEC_WITH(",\"timeout_s\":\"5\""), SPEC_WITH(",\"memory_mb\":0.5"),
+		SPEC_WITH(",\"memory_mb\":1048577"), SPEC_WITH(",\"allowed_imports\":\"re\""), SPEC_WITH(",\"allowed_imports\":[\"re\",\"os.path\"]"), SPEC_WITH(",\"allowed_imports\":[\"a..b\"]"),
+		SPEC_WITH(",\"allowed_imports\":[\"re,os\"]"), "{\"name\":\"../x\",\"description\":\"d\",\"parameters\":{},\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"\",\"parameters\":{},\"implementation\":\"x\"}", "{\"name\":\"t\",\"description\":\"d\",\"parameters\":[],\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":\"array\"},\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{\"minLength\":1}}},\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{\"minLength\":-1}}},\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":{\"if\":true}},\"implementation\":\"x\"}", "{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":true},\"implementation\":\"x\"}",
+		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":{\"anyOf\":[]}},\"implementation\":\"x\"}", "{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":5},\"implementation\":\"x\"}",
+	};
+	size_t length;
+	char *text = read_file("isolate/tool.schema.json", &length);
+	struct schema_set *set = NULL;
+	struct json_tree tree, value;
+	struct error err = ERROR_INIT;
+	uint32_t known;
+
+	if (length == 0) {
+		skip(1, "CORDON_SOURCE names no source tree");
+		free(text);
+		return;
+	}
+	if (json_tree_read(&tree, text, length) == 0)
+		set = schema_read(&tree, 0, "tool.schema.json", &err);
+	ok(set != NULL, "the installed schema is of the kind that it describes: %s", err.context);
+	known = json_tree_member(&tree, json_tree_member(&tree, 0, "$defs"), "schema");
+	known = json_tree_member(&tree, tree.nodes[json_tree_member(&tree, known, "anyOf") + 1].end, "properties");
+	is_int(tree.nodes[known].count, sizeof KEYWORDS / sizeof *KEYWORDS, "it names as many keywords as there are");
+	for (size_t i = 0; i < sizeof KEYWORDS / sizeof *KEYWORDS; i++)
+		ok(json_tree_member(&tree, known, KEYWORDS[i]) != 0, "it knows %s", KEYWORDS[i]);
+	for (size_t i = 0; set && i < sizeof AGREED / sizeof *AGREED; i++) {
+		struct buffer why = BUFFER_INIT;
+
+		if (json_tree_read(&value, AGREED[i], strlen(AGREED[i])) == 0) {
+			ok((schema_check(set, &value, &why) == 0) == (read_spec(AGREED[i], &err, NULL) == 0), "schema and reader agree on %.90s", AGREED[i]);
+			json_tree_free(&value);
+		}
+		buffer_free(&why);
+	}
+	schema_free(set);
+	json_tree_free(&tree);
+	free(text);
+}
+
 static void test_identities(void)
 {
 	static const char *const GOOD[] = { "alice", "0", "A-b_c", "a234567890123456789012345678901234567890123456789012345678901234" };
@@ -358,6 +426,7 @@ int main(void)
 	test_spec();
 	test_spec_errors();
 	test_sizes();
+	test_installed_schema();
 	test_identities();
 	return done();
 }
