@@ -16,6 +16,7 @@
 static const struct command_entry COMMANDS[] = {
 	{ "serve", command_serve },
 	{ "console", command_console },
+	{ "tool", command_tool },
 	{ NULL, NULL },
 };
 

@@ -105,9 +105,9 @@ const char *option_range(const struct option_row *row, char *buffer, size_t size
 
 const char *option_commands(unsigned commands, char *buffer, size_t size)
 {
-	static const struct { enum command_set bit; const char *name; } known[] = {
+	static const struct { unsigned bit; const char *name; } known[] = {
 		{ FOR_RUN, "run" }, { FOR_EXEC, "exec" }, { FOR_VALIDATE, "validate" }, { FOR_DOCTOR, "doctor" },
-		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_CONSOLE, "console" },
+		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_CONSOLE, "console" }, { FOR_TOOL, "tool" },
 	};
 	size_t used = 0;
 

@@ -29,7 +29,14 @@ enum network_mode { NETWORK_NONE, NETWORK_ALLOW };
 enum view_mode { VIEW_MIXED, VIEW_FUSE, VIEW_BIND };
 
 /* Which commands an option belongs to (bits). */
-enum command_set { FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32, FOR_CONSOLE = 64 };
+enum command_set {
+	FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32, FOR_CONSOLE = 64,
+	/* `cordon tool ...`, a bit each */
+	FOR_TOOL_SPAWN = 0x1000, FOR_TOOL_CALL = 0x2000, FOR_TOOL_LIST = 0x4000, FOR_TOOL_SHOW = 0x8000, FOR_TOOL_PENDING = 0x10000, FOR_TOOL_PROMOTE = 0x20000,
+	FOR_TOOL_REJECT = 0x40000, FOR_TOOL_REVOKE = 0x80000, FOR_TOOL_FORGET = 0x100000, FOR_TOOL_HISTORY = 0x200000, FOR_TOOL_EXPORT = 0x400000, FOR_TOOL_IMPORT = 0x800000,
+	FOR_TOOL_DECIDE = FOR_TOOL_PROMOTE | FOR_TOOL_REJECT | FOR_TOOL_REVOKE | FOR_TOOL_FORGET,
+	FOR_TOOL = 0xfff000
+};
 
 struct options {
 	char *tier;                 /* "namespace" */
@@ -67,6 +74,9 @@ struct options {
 	bool follow;                    /* events */
 	int64_t since;                  /* 0 = not given */
 	char *type_glob, *subject;      /* or NULL */
+	char *user, *session, *agent, *policy, *reason; /* tool; or NULL */
+	int64_t threshold;              /* 0 = not given */
+	bool keep;
 	/* what the program is; for commands these come as arguments */
 	char *script_file, *code_text;  /* run */
 	char *args_json;                /* exec: text, already read when it was @FILE, and through JSON_GATE_ARGUMENTS */

@@ -39,7 +39,7 @@ def _():
 def _():
     with open(MANUAL, encoding="ascii") as file:
         text = file.read()
-    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "THE VIEW", "RESULT RECORD", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "THE VIEW", "RESULT RECORD", "TOOLS", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
         tap.like(text, "(?m)^.SH %s$" % part, part)
     for word in ("\\-\\-output\\-limit", "userns_denied", "execution_id", "128+n", ".aws", "changes.txt"):
         tap.ok(word in text, "%s is in it" % word)
@@ -55,6 +55,18 @@ def _():
     ("run", "--tt", ["--tty"]), ("exec", "--tt", []), ("exec", "--al", ["--allow"]), ("run", "--al", []), ("doctor", "--j", ["--json"])])
 def _(command, typed, wanted):
     tap.equal(complete("cordon", command, typed), wanted, typed)
+
+
+@tap.test("a command of two words is completed word by word, and has options of its own")
+def _():
+    tap.equal(complete("cordon", "too"), ["tool"], "the first word, once")
+    tap.equal(complete("cordon", "tool", "pro"), ["promote"], "the second")
+    tap.ok({"spawn", "call", "list", "show", "pending", "reject", "history"} <= set(complete("cordon", "tool", "")), "all of them")
+    tap.equal(complete("cordon", "tool", "reject", "--rea"), ["--reason"], "an option")
+    tap.equal(complete("cordon", "tool", "reject", "t@c0ffee12", "--rea"), ["--reason"], "after the word, too")
+    tap.equal(complete("cordon", "tool", "list", "--rea"), [], "which the other has not")
+    tap.equal(complete("cordon", "tool", "spawn", "--policy", "op"), ["operator_approval"], "a policy")
+    tap.equal(complete("cordon", "tool", "spawn", "/us"), ["/usr"], "a file")
 
 
 @tap.test("values are completed by what they are")

@@ -52,7 +52,7 @@ def path(directory, *names):
 def _():
     wanted = [path("bindir", "cordon"), path("libdir", "libcordon.so"), path("includedir", "cordon.h"), path("libdir", "pkgconfig", "cordon.pc"),
               path("mandir", "man1", "cordon.1"), path("datadir", "bash-completion", "completions", "cordon"), path("pkgdatadir", "record.schema.json"),
-              path("pkgdatadir", "profile.schema.json")]
+              path("pkgdatadir", "profile.schema.json"), path("pkgdatadir", "tool.schema.json")]
     for name in wanted:
         tap.ok(os.path.isfile(name), "%s is there" % name)
     tap.equal(sorted(os.listdir(path("pkglibexecdir"))), ["_cordon.so", "cordon-init", "cordon-operate", "cordon-view"], "libexec")

@@ -25,4 +25,28 @@ def _():
     tap.like(lines["broken"], r"line 2.*never closed", "the one that is no Python")
 
 
+@tap.test("doi-extractor: spawned, called, promoted, there the next day; what it may not do is refused")
+def _():
+    done = recipe("doi-extractor.py")
+    tap.equal(done.returncode, 0, "status\n%s" % done.stderr.decode())
+    lines = done.stdout.decode().splitlines()
+    tap.like(lines[0], r"^spawned   extract_dois@1 [0-9a-f]{12}, trial$", "spawned")
+    tap.equal([line[10:] for line in lines[1:4]], ['{"dois": ["10.1000/182."]}', '{"dois": ["10.5555/12345678", "10.1038/nphys1170"]}', '{"dois": []}'], "calls")
+    tap.equal(lines[4], "promoted  extract_dois@1 by policy:threshold: 3 successful calls", "promoted")
+    tap.equal(lines[5], 'next day  {"dois": ["10.1000/182"]}', "in another session")
+    tap.like(lines[6], "/text: is of type number", "arguments")
+    tap.like(lines[7], "import of 'os' is not allowed", "imports")
+    tap.equal(lines[8], "bob has   []", "another user")
+
+
+@tap.test("operator-approval: what is approved is what was read")
+def _():
+    done = recipe("operator-approval.py")
+    tap.equal(done.returncode, 0, "status\n%s" % done.stderr.decode())
+    text = done.stdout.decode()
+    for line in ("total gave 6.5, and is pending", "event     ['tool.promotion_pending']", "approves what was read: tool_changed", "reads version 2, imports: base64", "rejects it: rejected",
+                 "calls it: tool_rejected", "approves version 3, whose code was read: promoted", "history   version 2 rejected: encodes, and does not add", "history   version 3 promoted: as read before"):
+        tap.ok(line in text, "%r is in:\n%s" % (line, text))
+
+
 tap.main()

@@ -24,6 +24,7 @@ static const struct {
 	{ "SRC[:DST]", "_cordon_files \"$cur\"" },
 	{ "JSON|@FILE", "[[ $cur == @* ]] && { _cordon_files \"${cur#@}\"; COMPREPLY=(\"${COMPREPLY[@]/#/@}\"); }" },
 	{ "DIR", "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")" },
+	{ "POLICY", "mapfile -t COMPREPLY < <(compgen -W 'threshold eager operator_approval' -- \"$cur\")" },
 	{ "MODE", "mapfile -t COMPREPLY < <(compgen -W 'none allow' -- \"$cur\")" },
 	{ "THEME", "mapfile -t COMPREPLY < <(compgen -W 'dark light mono' -- \"$cur\")" },
 	{ "K", "mapfile -t COMPREPLY < <(compgen -e -- \"$cur\")" },
@@ -65,7 +66,7 @@ static void print_options(void)
 {
 	puts("# Lists the options of command $1.\n_cordon_options() {\n    case $1 in");
 	for (size_t i = 0; i < command_text_count; i++) {
-		printf("    %s) printf '%%s\\n'", command_texts[i].name);
+		printf("    '%s') printf '%%s\\n'", command_texts[i].name);
 		for (size_t j = 0; j < option_row_count; j++) {
 			if (option_rows[j].commands & command_texts[i].bit)
 				printf(" --%s", option_rows[j].name);
@@ -73,6 +74,25 @@ static void print_options(void)
 		puts(" ;;");
 	}
 	puts("    esac\n}");
+}
+
+/* The first words of all commands, each once, with a blank after each. */
+static void print_commands(void)
+{
+	for (size_t i = 0; i < command_text_count; i++) {
+		size_t length = strcspn(command_texts[i].name, " ");
+
+		if (i == 0 || strncmp(command_texts[i - 1].name, command_texts[i].name, length + (command_texts[i].name[length] == ' ')) != 0)
+			printf("%.*s ", (int)length, command_texts[i].name);
+	}
+}
+
+/* The second words of those that have two. */
+static void print_subcommands(void)
+{
+	for (size_t i = 0; i < command_text_count; i++)
+		if (strncmp(command_texts[i].name, "tool ", 5) == 0)
+			printf("%s ", command_texts[i].name + 5);
 }
 
 static void print_words(void)
@@ -83,30 +103,37 @@ static void print_words(void)
 		const struct command_text *command = &command_texts[i];
 
 		if (command->words == FILES)
-			printf("    %s) (( $2 == 0 )) && _cordon_files \"$cur\" ;;\n", command->name);
+			printf("    '%s') (( $2 == 0 )) && _cordon_files \"$cur\" ;;\n", command->name);
 		else if (command->words == COMMAND_LINE)
-			printf("    %s) if (( $2 == 0 )) && [[ $cur != */* ]]; then mapfile -t COMPREPLY < <(compgen -c -- \"$cur\");\n"
+			printf("    '%s') if (( $2 == 0 )) && [[ $cur != */* ]]; then mapfile -t COMPREPLY < <(compgen -c -- \"$cur\");\n"
 				"        else _cordon_files \"$cur\"; fi ;;\n", command->name);
 	}
 	fputs("    help) mapfile -t COMPREPLY < <(compgen -W '", stdout);
-	for (size_t i = 0; i < command_text_count; i++)
-		printf("%s%s", i ? " " : "", command_texts[i].name);
+	print_commands();
 	puts("' -- \"$cur\") ;;\n    esac\n}");
 }
 
 static void print_entry(void)
 {
 	puts("_cordon() {\n"
-		"    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i words=0 expects='' ended=''\n"
+		"    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i words=0 expects='' ended='' first=2\n"
 		"    COMPREPLY=()\n"
 		"    if (( COMP_CWORD == 1 )); then");
 	fputs("        mapfile -t COMPREPLY < <(compgen -W '", stdout);
-	for (size_t i = 0; i < command_text_count; i++)
-		printf("%s ", command_texts[i].name);
-	puts("help --help --version' -- \"$cur\")\n"
+	print_commands();
+	fputs("help --help --version' -- \"$cur\")\n"
 		"        return\n"
 		"    fi\n"
-		"    for (( i = 2; i < COMP_CWORD; i++ )); do\n"
+		"    if [[ $command == tool ]]; then\n"
+		"        if (( COMP_CWORD == 2 )); then\n"
+		"            mapfile -t COMPREPLY < <(compgen -W '", stdout);
+	print_subcommands();
+	puts("--help' -- \"$cur\")\n"
+		"            return\n"
+		"        fi\n"
+		"        command=\"tool ${COMP_WORDS[2]}\" first=3\n"
+		"    fi\n"
+		"    for (( i = first; i < COMP_CWORD; i++ )); do\n"
 		"        if [[ $ended ]]; then (( words++ ))\n"
 		"        elif [[ $expects ]]; then expects=''\n"
 		"        else\n"
@@ -120,7 +147,7 @@ static void print_entry(void)
 		"                expects=${COMP_WORDS[i]}\n"
 		"                if [[ ${COMP_WORDS[i + 1]} == = ]]; then (( i++ )); fi ;;\n"
 		"            -?*) ;;\n"
-		"            *) ended=1; (( words++ )) ;;\n"
+		"            *) (( words++ )); [[ $command == tool\\ * ]] || ended=1 ;;\n"
 		"            esac\n"
 		"        fi\n"
 		"    done\n"

@@ -40,3 +40,13 @@ const struct command_text *command_find(const char *name)
 	}
 	return NULL;
 }
+
+bool command_has_subcommands(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < command_text_count; i++)
+		if (strncmp(command_texts[i].name, name, length) == 0 && command_texts[i].name[length] == ' ')
+			return true;
+	return false;
+}

@@ -10,7 +10,7 @@
 
 #include "isolate/options.h"
 
-enum command_words { COMMAND_LINE, FILES, NO_WORDS };
+enum command_words { COMMAND_LINE, FILES, TOOLS, NO_WORDS };
 
 struct command_text {
 	enum command_set bit;
@@ -40,6 +40,9 @@ extern const struct status_text status_texts[];
 extern const size_t status_text_count;
 extern const struct field_text field_texts[];
 extern const size_t field_text_count;
+
+/* Whether some command has this name as the first of its two words. */
+bool command_has_subcommands(const char *name);
 
 /* The command of that name, or NULL. */
 const struct command_text *command_find(const char *name);

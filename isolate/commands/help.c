@@ -185,15 +185,30 @@ void help_overview(struct buffer *out)
 		const struct command_text *text = &command_texts[i];
 
 		buffer_printf(out, "  %s", text->name);
-		add_wrapped(out, 2 + strlen(text->name), 13, text->summary, strlen(text->summary));
+		add_wrapped(out, 2 + strlen(text->name), 15, text->summary, strlen(text->summary));
 	}
-	buffer_add_text(out, "  help       show the help of a command\n\n"
+	buffer_add_text(out, "  help         show the help of a command\n\n"
 		"Options:\n"
 		"  -h, --help       show this help and end\n"
 		"  --version        show the version and end\n\n"
 		"Example:\n");
 	add_example(out, command_texts[0].example);
 	buffer_add_text(out, "\nThe manual is cordon(1).\n");
+}
+
+void help_subcommands(struct buffer *out, const char *name)
+{
+	size_t length = strlen(name);
+
+	buffer_printf(out, "Usage: cordon %s COMMAND [OPTIONS] ...\n       cordon %s COMMAND --help\n\nCommands:\n", name, name);
+	for (size_t i = 0; i < command_text_count; i++) {
+		const struct command_text *text = &command_texts[i];
+
+		if (strncmp(text->name, name, length) != 0 || text->name[length] != ' ')
+			continue;
+		buffer_printf(out, "  %s", text->name + length + 1);
+		add_wrapped(out, 2 + strlen(text->name + length + 1), 13, text->summary, strlen(text->summary));
+	}
 }
 
 void help_version(struct buffer *out)
@@ -234,6 +249,14 @@ int print_command_help(enum command_set command)
 	return print(&text);
 }
 
+int print_subcommands(const char *name)
+{
+	struct buffer text = BUFFER_INIT;
+
+	help_subcommands(&text, name);
+	return print(&text);
+}
+
 int print_overview(void)
 {
 	struct buffer text = BUFFER_INIT;
@@ -257,9 +280,13 @@ int command_help(int argc, char **argv)
 
 	if (argc < 2)
 		return print_overview();
-	command = argc == 2 ? command_find(argv[1]) : NULL;
+	if (argc == 3) /* a command of two words */
+		snprintf(shown, sizeof shown, "%.38s %.38s", argv[1], argv[2]);
+	command = argc == 2 ? command_find(argv[1]) : argc == 3 ? command_find(shown) : NULL;
 	if (command)
 		return print_command_help(command->bit);
+	if (argc == 2 && command_has_subcommands(argv[1]))
+		return print_subcommands(argv[1]);
 	if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return print_overview();
 	if (argc > 2)

@@ -273,7 +273,7 @@ static void print_events(void)
 {
 	puts(".SH EVENTS\n"
 		"What happens during an execution is told as CloudEvents 1.0, one JSON object a line, by\n.B \\-\\-events\nand by the daemon.\n"
-		"The attribute\n.B sequence\ncounts up by one, so a gap shows what was dropped;\n.B subject\nis the execution_id.\n"
+		"The attribute\n.B sequence\ncounts up by one, so a gap shows what was dropped;\n.B subject\nis the execution_id, or tool:USER/NAME for what concerns a tool and no execution.\n"
 		"Text is UTF\\-8 in which other bytes became U+FFFD; a field of bytes then has a second one beside it, its name ending in _b64.\n"
 		"A JSON Schema is installed as event.schema.json.\n"
 		".PP\n"
@@ -301,6 +301,51 @@ static void print_events(void)
 	}
 }
 
+static void print_tools(void)
+{
+	static const struct { const char *word, *meaning; } states[] = {
+#define STATE(id, word, meaning) { word, meaning },
+#include "isolate/library/promotion.def"
+#undef STATE
+	}, policies[] = {
+#define POLICY(id, word, threshold, meaning) { word, meaning },
+#include "isolate/library/promotion.def"
+#undef POLICY
+	};
+	static const char *const keywords[] = {
+#define KEYWORD(name, kind, member) name,
+#include "isolate/library/schema_keywords.def"
+#undef KEYWORD
+	};
+
+	puts(".SH TOOLS\n"
+		"A generated tool is a specification (tool.schema.json): name, description, parameters, implementation, allowed_imports, timeout_s and memory_mb. It is kept in the library of a user, "
+		"the file tools.sqlite in a directory of the user\\(aqs id below $XDG_DATA_HOME/cordon/users, as a version that is never overwritten. A specification that differs in anything from the newest "
+		"version is a new version, and puts one that was in trial or pending out of the running.\n"
+		".PP\n"
+		"Its code hash is the SHA\\-256 of implementation, imports and parameters in a canonical form; calls are counted for each hash. A version has one of these states:");
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		printf(".TP\n.B %s\n", states[i].word);
+		man_text(states[i].meaning);
+		puts(".");
+	}
+	puts(".PP\nand becomes permanent by one of these policies. A version that is spawned without one has that of the version before it, so that a respawn is no way round an operator:");
+	for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+		printf(".TP\n.B %s\n", policies[i].word);
+		man_text(policies[i].meaning);
+		puts(".");
+	}
+	puts(".PP\nTo promote, reject, revoke, forget, export and import takes the scope operator. At the control socket, and on the command line, that is the user whose files these are, or root. "
+		"Every decision is an event and a row of the history: who, when, which version and hash, and why.\n"
+		".PP\nOf JSON Schema 2020\\-12 parameters may use");
+	for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+		fputs(i ? ", " : "", stdout);
+		man_text(keywords[i]);
+	}
+	puts(". Any other keyword is an error where the tool is spawned. Numbers are compared as the decimals that were written, of any length. $ref leads to # or #/$defs/NAME, $defs stands at the "
+		"root; format and other notes decide nothing; a pattern is PCRE2\\(aqs with the meanings of ECMA\\-262 switched on.");
+}
+
 static void print_protocol(void)
 {
 	static const struct { const char *name, *params, *meaning; } methods[] = {
@@ -313,7 +358,7 @@ static void print_protocol(void)
 		"The daemon\\(aqs socket speaks JSON\\-RPC 2.0, one object a line of at most 4 MiB, without batches. Parameters are an object; unknown ones are refused.\n"
 		"program is an object: kind (command, script, body), argv, or text (text_b64 where it is no UTF\\-8) and name.\n"
 		"options is a profile. With streams, three descriptors come along with the request (SCM_RIGHTS) and become the program\\(aqs.\n"
-		"Errors of cordon itself have the code \\-32000 and the failure record as their data; \\-32001 is too much at one time, \\-32002 an execution that does not exist.");
+		"Errors of cordon itself have the code \\-32000 and the failure record as their data (for tool_refused with the record of the validation beside it); \\-32001 is too much at one time, \\-32002 an execution that does not exist.");
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
 		printf(".TP\n.B ");
 		man_text(methods[i].name);
@@ -430,6 +475,7 @@ int main(void)
 	print_view();
 	print_record();
 	print_events();
+	print_tools();
 	print_protocol();
 	print_console();
 	print_statuses();

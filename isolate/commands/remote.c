@@ -91,8 +91,7 @@ static bool write_program(struct json_writer *w, const struct program *p)
 	return valid;
 }
 
-/* What the options look up in the caller's environment. */
-static bool write_environment(struct json_writer *w, const struct options *o)
+bool remote_write_environment(struct json_writer *w, const struct options *o)
 {
 	static const char *const OWN[] = { "PATH", "HOME", "TERM", "LANG", "TMPDIR", "XDG_RUNTIME_DIR" };
 	bool valid = true;
@@ -138,7 +137,7 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 		json_string(&w, o->return_expr);
 		valid &= is_text(o->return_expr, strlen(o->return_expr));
 	}
-	valid &= write_environment(&w, o);
+	valid &= remote_write_environment(&w, o);
 	json_key(&w, "cwd");
 	json_string(&w, directory ? directory : "/");
 	if (streams) {

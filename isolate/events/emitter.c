@@ -37,7 +37,7 @@ struct emitter {
 	bool lost_reader, too_long, has_field, is_pipe, last;
 	int error;               /* of the write that failed */
 	bool stalled;            /* was waited for in vain; not again until it has taken everything */
-	char subject[EMITTER_SUBJECT_MAX];
+	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, untold;
 	time_t second;           /* whose text is in stamp */
 	char stamp[24];
@@ -67,7 +67,13 @@ struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* where it is refused the pipe stays as it was */
 	e->second = -1;
 	snprintf(e->subject, sizeof e->subject, "%s", subject);
+	emitter_identify(e, subject);
 	return e;
+}
+
+void emitter_identify(struct emitter *e, const char *id)
+{
+	snprintf(e->id, sizeof e->id, "%s", id);
 }
 
 /* Bytes of the line at hand, or none of them. */
@@ -196,7 +202,7 @@ static void begin(struct emitter *e, enum event_type type, int64_t time_ns)
 	add_text(e, "{\"sequence\":");
 	add_number(e, e->sequence);
 	add_text(e, ",\"specversion\":\"1.0\",\"id\":\"");
-	add_text(e, e->subject);
+	add_text(e, e->id);
 	add(e, "-", 1);
 	add_number(e, e->sequence++);
 	add_text(e, "\",\"source\":\"/cordon\",\"type\":\"");

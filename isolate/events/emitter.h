@@ -16,7 +16,7 @@
 #include "isolate/events/table.h"
 
 #define EMITTER_LINE_MAX 65536u /* longest line, its newline included */
-#define EMITTER_SUBJECT_MAX 40
+#define EMITTER_SUBJECT_MAX 160
 
 struct emitter;
 
@@ -33,6 +33,9 @@ enum emitter_mode {
  * without memory; the descriptor then stays the caller's.
  */
 struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode);
+
+/* What the ids of events begin with, where that is not the subject: of two emitters with one subject at least one needs it. Shorter than EMITTER_SUBJECT_MAX, copied. */
+void emitter_identify(struct emitter *e, const char *id);
 
 /*
  * Writes the rest, waiting for a reader that takes something every EMITTER_PATIENCE_MS, and EMITTER_LAST_MS in all, and frees everything. NULL is allowed. Returns how many

@@ -76,7 +76,7 @@ int main(void)
 	       "  \"required\": [\"sequence\", \"specversion\", \"id\", \"source\", \"type\", \"subject\", \"data\"],\n  \"properties\": {\n"
 	       "    \"sequence\": { \"type\": \"integer\", \"minimum\": 0, \"description\": \"counts up by one; a gap is what was dropped\" },\n"
 	       "    \"specversion\": { \"const\": \"1.0\" },\n    \"id\": { \"type\": \"string\" },\n    \"source\": { \"type\": \"string\" },\n"
-	       "    \"subject\": { \"type\": \"string\", \"description\": \"the id of the execution\" },\n"
+	       "    \"subject\": { \"type\": \"string\", \"description\": \"the id of the execution, or tool:USER/NAME\" },\n"
 	       "    \"time\": { \"type\": \"string\", \"format\": \"date-time\" },\n    \"data\": { \"type\": \"object\" },\n    \"type\": { \"enum\": [", EVENTS_SCHEMA);
 	for (int i = 0; i < EVENT_TYPES; i++)
 		printf("%s\"%s\"", i ? ", " : "", event_types[i].name);

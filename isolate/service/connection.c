@@ -25,6 +25,7 @@
 #include "isolate/service/connection_state.h"
 #include "isolate/service/protocol.h"
 #include "isolate/service/request.h"
+#include "isolate/service/socket.h"
 
 #define ANSWERS_FULL (1u << 20)         /* above this nothing more is read */
 #define EVENTS_FULL (256u << 10)        /* above this no event is added */
@@ -355,6 +356,7 @@ void connection_new(struct server *s, int fd)
 	}
 	c->server = s;
 	c->fd = fd;
+	c->uid = socket_peer(fd);
 	c->on_read = event_new(s->base, fd, EV_READ | EV_PERSIST, on_read, c);
 	c->on_write = event_new(s->base, fd, EV_WRITE, on_write, c);
 	c->on_patience = event_new(s->base, -1, 0, on_patience, c);

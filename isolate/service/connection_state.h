@@ -18,6 +18,7 @@ struct connection {
 	struct connection *next, *previous;
 	struct server *server;
 	int fd;
+	unsigned uid;                        /* of the client, by the kernel's word */
 	struct event *on_read, *on_write, *on_patience;
 	struct evbuffer *out;
 	char *frame;

@@ -61,6 +61,7 @@ void history_describe(struct buffer *out, const char *id, const char *state, str
 	buffer_printf(out, "{\"execution_id\":\"%s\",\"state\":\"%s\"", id, state);
 	add_member(out, request, "method");
 	add_member(out, params, "program");
+	add_member(out, params, "name");
 	add_member(out, params, "options");
 	add_member(out, params, "args");
 	buffer_add_text(out, ",\"record\":");

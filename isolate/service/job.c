@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/library/action.h"
 #include "isolate/result.h"
 #include "isolate/service/connection.h"
 #include "isolate/service/history.h"
@@ -33,10 +34,21 @@
 
 #define PATIENCE_S 5
 #define READS_AT_ONCE 16
+#define ERRANDS_MAX 16
 
 static const char *const STATES[] = { [JOB_WAITS] = "waiting", [JOB_RUNS] = "running", [JOB_PAUSED] = "paused" };
 
 static void start_next(struct server *s);
+
+/* Where a job is counted, by what it is and does. */
+static unsigned *counter(const struct job *j)
+{
+	struct server *s = j->server;
+
+	if (j->state == JOB_WAITS)
+		return j->is_errand ? &s->waiting_errands : &s->waiting;
+	return j->is_errand ? &s->errands : &s->running;
+}
 
 static void link_job(struct server *s, struct job *j)
 {
@@ -46,7 +58,7 @@ static void link_job(struct server *s, struct job *j)
 	else
 		s->jobs = j;
 	s->last_job = j;
-	s->waiting++;
+	++*counter(j);
 }
 
 static void free_job(struct job *j)
@@ -63,18 +75,23 @@ static void free_job(struct job *j)
 			close(fds[i]);
 	*(j->previous ? &j->previous->next : &s->jobs) = j->next;
 	*(j->next ? &j->next->previous : &s->last_job) = j->previous;
-	if (j->state == JOB_WAITS)
-		s->waiting--;
-	else
-		s->running--;
+	--*counter(j);
 	free(j);
+}
+
+/* Events of an execution have its id as their subject; those of a tool are for a worker that acts on tools to tell. */
+static bool is_its_own(const struct job *j, const struct event_line *e)
+{
+	if (e->subject_length == strlen(j->id) && memcmp(e->subject, j->id, e->subject_length) == 0)
+		return true;
+	return action_exists(protocol_methods[j->method].name) && e->subject_length > 5 && memcmp(e->subject, "tool:", 5) == 0;
 }
 
 static void publish(struct job *j, const char *line, size_t length)
 {
 	struct event_line e;
 
-	if (event_line_read(line, length, &e) && e.subject_length == strlen(j->id) && memcmp(e.subject, j->id, e.subject_length) == 0) {
+	if (event_line_read(line, length, &e) && is_its_own(j, &e)) {
 		j->has_begun |= e.type_length == 15 && memcmp(e.type, "sandbox.started", 15) == 0;
 		j->has_ended |= e.type_length == 16 && memcmp(e.type, "sandbox.executed", 16) == 0;
 		if (e.type_length == 14 && memcmp(e.type, "sandbox.paused", 14) == 0)
@@ -192,13 +209,16 @@ static void answer(struct job *j, const char *sentence)
 
 	if (text && text[0] == WORKER_RECORD) {
 		protocol_result(&out, j->request_id, text + 1, length - 1);
+	} else if (text && text[0] == WORKER_ERROR) {
+		protocol_error_raw(&out, j->request_id, text + 1, length - 1);
 	} else if (text) {
 		protocol_error(&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
 	} else {
 		publish_end(j, sentence);
 		protocol_error(&out, j->request_id, ERROR_FAILED, sentence, "{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
 	}
-	remember(j, text && text[0] == WORKER_RECORD ? json_slice_of(text + 1, length - 1, "record") : (struct json_slice){ NULL, 0 });
+	if (!j->is_errand)
+		remember(j, text && text[0] == WORKER_RECORD ? json_slice_of(text + 1, length - 1, "record") : (struct json_slice){ NULL, 0 });
 	if (j->owner)
 		connection_answer(j->owner, j, out.failed ? NULL : &out);
 	buffer_free(&out);
@@ -311,14 +331,14 @@ static int start(struct job *j)
 
 static void start_next(struct server *s)
 {
-	for (struct job *j = s->jobs, *next; j && s->running < s->options->jobs; j = next) {
+	for (struct job *j = s->jobs, *next; j; j = next) {
 		next = j->next;
-		if (j->state != JOB_WAITS)
+		if (j->state != JOB_WAITS || (j->is_errand ? s->errands >= ERRANDS_MAX : s->running >= s->options->jobs))
 			continue;
+		--*counter(j);
 		j->state = JOB_RUNS;
+		++*counter(j);
 		j->begun_us = server_now_us();
-		s->waiting--;
-		s->running++;
 		if (start(j) == 0)
 			continue;
 		answer(j, "no worker could be started for this execution");
@@ -327,12 +347,12 @@ static void start_next(struct server *s)
 }
 
 /* What the worker is to do, in a file. */
-static int write_request(struct job *j, const struct protocol_request *r)
+static int write_request(struct job *j, unsigned uid, const struct protocol_request *r)
 {
 	struct buffer text = BUFFER_INIT;
 	int status = -1;
 
-	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"streams\":%s,\"params\":", protocol_methods[r->method].name, j->id,
+	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"params\":", protocol_methods[r->method].name, j->id, uid,
 		      j->streams[0] >= 0 ? "true" : "false");
 	buffer_add(&text, r->params.text, r->params.length);
 	buffer_add_text(&text, "}");
@@ -344,9 +364,10 @@ static int write_request(struct job *j, const struct protocol_request *r)
 	return status;
 }
 
-struct job *job_new(struct server *s, struct connection *owner, const struct protocol_request *r, int streams[3], struct protocol_refusal *refusal)
+struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *r, int streams[3], struct protocol_refusal *refusal)
 {
-	struct job *j = s->waiting < s->options->queue && !s->stopping ? calloc(1, sizeof *j) : NULL;
+	bool is_errand = action_exists(protocol_methods[r->method].name) && !action_runs_code(protocol_methods[r->method].name);
+	struct job *j = (s->waiting < s->options->queue || is_errand) && !s->stopping ? calloc(1, sizeof *j) : NULL;
 	struct error err = ERROR_INIT;
 	struct result name;
 
@@ -362,6 +383,7 @@ struct job *job_new(struct server *s, struct connection *owner, const struct pro
 	j->server = s;
 	j->owner = owner;
 	j->method = r->method;
+	j->is_errand = is_errand;
 	j->request = j->answer = j->channel = j->pidfd = -1;
 	j->begun_us = server_now_us();
 	memcpy(j->streams, streams, sizeof j->streams);
@@ -369,8 +391,8 @@ struct job *job_new(struct server *s, struct connection *owner, const struct pro
 	snprintf(j->id, sizeof j->id, "%s", name.execution_id);
 	result_free(&name);
 	link_job(s, j);
-	s->executions++;
-	if (write_request(j, r) < 0) {
+	s->executions += !is_errand;
+	if (write_request(j, uid, r) < 0) {
 		free_job(j);
 		refusal->code = ERROR_BUSY;
 		snprintf(refusal->message, sizeof refusal->message, "no memory to keep the request");
@@ -427,6 +449,8 @@ void job_list(const struct server *s, struct buffer *out)
 	json_begin(&w, out);
 	json_open_array(&w);
 	for (const struct job *j = s->jobs; j; j = j->next) {
+		if (j->is_errand)
+			continue;
 		json_open_object(&w);
 		json_key(&w, "execution_id");
 		json_string(&w, j->id);

@@ -27,6 +27,7 @@ struct job {
 	enum protocol_method method;
 	enum job_state state;
 	bool has_begun, has_ended;           /* which events of it were seen */
+	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
 	bool wants_end;                      /* was told to end */
 	int request, answer, channel, pidfd; /* -1: none */
 	size_t request_length;
@@ -39,10 +40,10 @@ struct job {
 };
 
 /*
- * Takes a request for an execution. streams are three descriptors, -1 where there are none; they are the job's from here on, in any case. Returns the job, which
+ * Takes a request for an execution, or for something to be done with tools. uid is the client's, by the kernel's word. streams are three descriptors, -1 where there are none; they are the job's from here on, in any case. Returns the job, which
  * may be running when it does; or NULL, with a refusal.
  */
-struct job *job_new(struct server *s, struct connection *owner, const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
+struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
 
 /* The execution of an id, or NULL. */
 struct job *job_find(struct server *s, const char *id);

@@ -20,7 +20,7 @@ bool event_line_read(const char *line, size_t length, struct event_line *out);
 /* Which events somebody wants to see. Empty texts want all. */
 struct event_filter {
 	char type[64];                              /* glob, as fnmatch(3) */
-	char subject[40];
+	char subject[160];
 };
 
 bool event_filter_wants(const struct event_filter *filter, const struct event_line *line);

@@ -153,6 +153,15 @@ void protocol_result(struct buffer *out, const char *id, const char *result, siz
 	buffer_add_text(out, "}\n");
 }
 
+void protocol_error_raw(struct buffer *out, const char *id, const char *error, size_t length)
+{
+	if (!*id)
+		return;
+	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":", id);
+	buffer_add(out, error, length);
+	buffer_add_text(out, "}\n");
+}
+
 void protocol_error(struct buffer *out, const char *id, int code, const char *message, const char *data, size_t data_length)
 {
 	struct json_writer w;

@@ -56,8 +56,9 @@ bool protocol_text(const struct protocol_request *r, const char *key, char *out,
 /* A whole number from low to high; *value stays as it is when the member is not there. */
 bool protocol_number(const struct protocol_request *r, const char *key, int64_t low, int64_t high, int64_t *value, struct protocol_refusal *refusal);
 
-/* Lines to answer with, newline included: a result that is raw JSON; an error, with data that is raw JSON or NULL. Nothing for a notification. */
+/* Lines to answer with, newline included: a result that is raw JSON; an error, with data that is raw JSON or NULL, or as a whole object. Nothing for a notification. */
 void protocol_result(struct buffer *out, const char *id, const char *result, size_t length);
+void protocol_error_raw(struct buffer *out, const char *id, const char *error, size_t length);
 void protocol_error(struct buffer *out, const char *id, int code, const char *message, const char *data, size_t data_length);
 
 #endif

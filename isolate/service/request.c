@@ -77,6 +77,7 @@ static void follow_job(struct connection *c, const struct job *j, uint64_t from)
 	c->cursor = from;
 }
 
+/* An execution, or something to be done with tools: either is a worker's. */
 static bool begin_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct server *s = c->server;
@@ -102,7 +103,7 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 												   : "an execution needs an id to be answered with, or detach");
 	}
 	c->jobs += !detach;
-	j = job_new(s, detach ? NULL : c, r, streams, refusal);
+	j = job_new(s, detach ? NULL : c, c->uid, r, streams, refusal);
 	if (!j && refusal->code != 0)
 		c->jobs -= !detach;
 	if (j && follow)
@@ -213,6 +214,18 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 	case METHOD_RUN:
 	case METHOD_EXECUTE:
 	case METHOD_VALIDATE:
+	case METHOD_TOOL_SPAWN:
+	case METHOD_TOOL_CALL:
+	case METHOD_TOOL_LIST:
+	case METHOD_TOOL_PENDING:
+	case METHOD_TOOL_SHOW:
+	case METHOD_TOOL_PROMOTE:
+	case METHOD_TOOL_REJECT:
+	case METHOD_TOOL_REVOKE:
+	case METHOD_TOOL_FORGET:
+	case METHOD_TOOL_HISTORY:
+	case METHOD_TOOL_EXPORT:
+	case METHOD_TOOL_IMPORT:
 		return begin_job(c, r, refusal);
 	case METHOD_KILL:
 		return control(c, r, SIGKILL, refusal);

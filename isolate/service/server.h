@@ -42,7 +42,8 @@ struct server {
 	struct connection *connections;      /* doubly linked, the one that was heard of last first */
 	unsigned connection_count;
 	struct job *jobs, *last_job;         /* in the order in which they came */
-	unsigned running, waiting;
+	unsigned running, waiting;           /* executions */
+	unsigned errands, waiting_errands;   /* jobs that run nothing; they have a lane of their own */
 	uint64_t executions;
 	int64_t started_us;
 	int listener;

@@ -170,12 +170,19 @@ int socket_connect(const char *path, struct error *err)
 	return -1;
 }
 
-bool socket_peer_is_ours(int fd)
+unsigned socket_peer(int fd)
 {
 	struct ucred peer;
 	socklen_t length = sizeof peer;
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.uid : (unsigned)-1;
+}
+
+bool socket_peer_is_ours(int fd)
+{
+	unsigned uid = socket_peer(fd);
+
+	return uid == geteuid() || uid == 0;
 }
 
 /* Whether the process lives in our own user namespace. It must still be there afterwards, or its number may have been somebody else's: from Linux 6.5 on that can be asked. */

@@ -24,6 +24,9 @@ int socket_listen(const char *path, bool *passed, struct error *err);
 /* Connects, blocking. Returns -1 with DAEMON_MISSING. */
 int socket_connect(const char *path, struct error *err);
 
+/* The user of the other end, by the kernel's word; (unsigned)-1 when it does not say. */
+unsigned socket_peer(int fd);
+
 /* Whether the other end is this user, or root. */
 bool socket_peer_is_ours(int fd);
 

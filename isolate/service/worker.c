@@ -27,14 +27,17 @@
 
 #include "isolate/failure_record.h"
 #include "isolate/json_slice.h"
+#include "isolate/library/action.h"
 #include "isolate/options.h"
 #include "isolate/result.h"
-#include "isolate/service/protocol.h"
+#include "isolate/service/environment.h"
+#include "isolate/service/tool_work.h"
 #include "isolate/tiers/tier.h"
 
 struct work {
 	char *text;                   /* the request */
 	size_t length;
+	char method[40];
 	struct json_slice params, program;
 	enum command_set set;
 	unsigned flags;
@@ -55,7 +58,7 @@ static int bad(struct work *w, const char *sentence)
 
 static int read_request(struct work *w)
 {
-	char method[40] = "", id[40] = "";
+	char id[40] = "", *method = w->method;
 	struct stat st;
 
 	if (fstat(WORKER_REQUEST, &st) != 0 || st.st_size <= 0 || !(w->text = malloc((size_t)st.st_size)) ||
@@ -63,7 +66,7 @@ static int read_request(struct work *w)
 		return error_set(&w->error, FAILURE_INTERNAL, errno, "reading the request of the daemon");
 	w->length = (size_t)st.st_size;
 	close(WORKER_REQUEST);
-	if (!json_slice_copy(json_slice_of(w->text, w->length, "method"), method, sizeof method) ||
+	if (!json_slice_copy(json_slice_of(w->text, w->length, "method"), w->method, sizeof w->method) ||
 	    !json_slice_copy(json_slice_of(w->text, w->length, "execution_id"), id, sizeof id))
 		return error_set(&w->error, FAILURE_INTERNAL, 0, "the request of the daemon has no method or id");
 	snprintf(w->result.execution_id, sizeof w->result.execution_id, "%s", id);
@@ -86,42 +89,6 @@ static char *member_text(struct work *w, const char *key, int *status)
 		*status = error_set(&w->error, FAILURE_BAD_OPTION, 0, "%s must be a string", key);
 	cJSON_Delete(value);
 	return text;
-}
-
-/* Where cordon's own files are is the daemon's business and stays. */
-static void clear_environment(void)
-{
-	const char *own = getenv("CORDON_LIBEXECDIR");
-	char *kept = own ? strdup(own) : NULL;
-
-	clearenv();
-	if (kept)
-		setenv("CORDON_LIBEXECDIR", kept, 1);
-	free(kept);
-}
-
-/* The caller's environment, for PATH and what the options inherit: an object of strings in place of the daemon's. */
-static int take_environment(struct work *w)
-{
-	struct json_slice slice = json_slice_of(w->params.text, w->params.length, "environment");
-	cJSON *tree = slice.text ? cJSON_ParseWithLength(slice.text, slice.length) : NULL;
-	const cJSON *item;
-	int status = 0;
-
-	if (!slice.text)
-		return 0;
-	if (!cJSON_IsObject(tree))
-		status = bad(w, "environment must be an object of strings");
-	else
-		clear_environment();
-	cJSON_ArrayForEach(item, tree) {
-		if (strcmp(item->string, "CORDON_LIBEXECDIR") == 0)
-			continue;
-		if (status == 0 && (!cJSON_IsString(item) || setenv(item->string, item->valuestring, 1) != 0))
-			status = bad(w, "environment must be an object of strings");
-	}
-	cJSON_Delete(tree);
-	return status;
 }
 
 static int take_options(struct work *w)
@@ -287,7 +254,9 @@ int worker_main(void)
 	if (tie_to_daemon() < 0)
 		return 1;
 	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
-	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && take_environment(&w) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
+	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
+		tool_work(w.method, w.text, w.length, &answer);
+	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
 	    execute(&w) == 0) {
 		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, result_exit_status(&w.result, w.set != FOR_RUN));
 		result_write(&w.result, &answer);

@@ -10,9 +10,10 @@
 
 enum worker_descriptor { WORKER_REQUEST = 3, WORKER_CHANNEL, WORKER_ANSWER };
 
-/* The first byte of an answer: {"record": ..., "status": N} or the failure record follows. */
+/* The first byte of an answer: the result (for an execution {"record": ..., "status": N}) or the failure record follows. */
 #define WORKER_RECORD 'R'
 #define WORKER_FAILURE 'F'
+#define WORKER_ERROR 'E'    /* a whole error object of the protocol follows */
 
 /* Performs the request. Returns the exit status of the process, 0 when an answer was left. */
 int worker_main(void);

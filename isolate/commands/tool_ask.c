@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking for something to be done with tools: in this process, or by the daemon. See tool.h.
+ *
+ * Both ways lead to the same function (isolate/library/action.h), so they cannot differ in what they do. SQLite keeps several processes on one library apart.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "isolate/commands/answer.h"
+#include "isolate/commands/signals.h"
+#include "isolate/commands/tool.h"
+#include "isolate/failure_record.h"
+#include "isolate/json_slice.h"
+#include "isolate/library/action.h"
+#include "isolate/library/store.h"
+#include "isolate/service/client.h"
+#include "isolate/service/protocol.h"
+
+static int ask_here(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *out)
+{
+	struct action_answer answer = ACTION_ANSWER_INIT;
+	struct action_request request = { .name = method, .params = params->data, .length = params->length, .control = -1, .events = -1 };
+	char base[PATH_MAX];
+	int status;
+
+	if (store_base(base, sizeof base, &out->error) < 0)
+		return -1;
+	if (o->events_file) {
+		request.events = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+		if (request.events < 0)
+			return error_set(&out->error, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", o->events_file);
+	}
+	request.base = base;
+	request.authority = authority_of_uid(getuid());
+	if (action_runs_code(method))
+		request.control = signals_collect();
+	status = action_perform(&request, &answer, &out->error);
+	out->status = answer.status;
+	if (status == 0) {
+		out->result = answer.result;
+		answer.result = (struct buffer)BUFFER_INIT;
+	} else {
+		struct buffer record = BUFFER_INIT;
+
+		failure_record_write(&out->error, &record);
+		if (!record.failed && record.length > 1) {
+			buffer_add(&out->failure, record.data, record.length - 1);
+			buffer_add_text(&out->failure, answer.data.length ? "," : "");
+			buffer_add(&out->failure, answer.data.data, answer.data.length);
+			buffer_add_text(&out->failure, "}");
+		}
+		buffer_free(&record);
+	}
+	if (request.events >= 0)
+		close(request.events);
+	action_answer_free(&answer);
+	return status;
+}
+
+/* What an error of the daemon says, as an error of ours. */
+static int take_failure(struct json_slice text, struct tool_answer *out)
+{
+	struct json_slice data = json_slice_of(text.text, text.length, "data");
+	cJSON *tree = cJSON_ParseWithLength(text.text, text.length);
+	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message");
+	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(tree, "data"), "failure");
+	const cJSON *code = cJSON_GetObjectItemCaseSensitive(failure, "code"), *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
+
+	error_set(&out->error, FAILURE_DAEMON_LOST, 0, "%s", cJSON_IsString(message) ? message->valuestring : "an answer without a word");
+	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
+		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
+			error_set(&out->error, (enum failure)i, 0, "%s", cJSON_IsString(tried) ? tried->valuestring : "");
+	if (data.text)
+		buffer_add(&out->failure, data.text, data.length);
+	cJSON_Delete(tree);
+	out->status = action_exit_status(&out->error);
+	return -1;
+}
+
+static void pass_signals(struct client *c, int signals)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(signals, numbers, sizeof numbers);
+	struct error ignored = ERROR_INIT;
+	char line[120];
+
+	for (ssize_t i = 0; i < count; i++) {
+		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
+
+		client_send(c, line, (size_t)length, NULL, 0, &ignored);
+	}
+}
+
+static int converse(struct client *c, int signals, struct tool_answer *out)
+{
+	for (;;) {
+		struct json_slice result, failure, status;
+		size_t length;
+		char *line;
+		int got = client_line(c, signals, &line, &length, &out->error);
+
+		if (got < 0)
+			return -1;
+		if (got == 0) {
+			pass_signals(c, signals);
+			continue;
+		}
+		result = json_slice_of(line, length, "result");
+		failure = json_slice_of(line, length, "error");
+		if (failure.text)
+			return take_failure(failure, out);
+		if (!result.text)
+			continue;
+		buffer_add(&out->result, result.text, result.length);
+		status = json_slice_of(result.text, result.length, "status");
+		out->status = status.text ? (int)strtol(status.text, NULL, 10) : EXIT_OK;
+		return out->result.failed ? error_set(&out->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the daemon's answer") : 0;
+	}
+}
+
+static int ask_daemon(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *out)
+{
+	struct client client = CLIENT_INIT;
+	struct buffer request = BUFFER_INIT;
+	int status = -1;
+
+	if (o->events_file)
+		return error_set(&out->error, FAILURE_BAD_OPTION, 0, "--events FILE does not go with --daemon: its events are in the daemon's log, see `cordon events`");
+	buffer_printf(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
+	buffer_add(&request, params->data, params->length);
+	buffer_add_text(&request, "}\n");
+	/* Line breaks between tokens would end the request early; inside strings there are none. */
+	for (size_t i = 0; i + 1 < request.length; i++)
+		if (request.data[i] == '\n' || request.data[i] == '\r')
+			request.data[i] = ' ';
+	if (request.failed || request.length > PROTOCOL_FRAME_MAX)
+		error_set(&out->error, FAILURE_BAD_INPUT, E2BIG, "the request is longer than the daemon takes (4 MiB)");
+	else if (client_open(&client, o->socket_path, &out->error) == 0 && client_send(&client, request.data, request.length, NULL, 0, &out->error) == 0)
+		status = converse(&client, action_runs_code(method) ? signals_collect() : -1, out);
+	client_close(&client);
+	buffer_free(&request);
+	return status;
+}
+
+int tool_ask(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *answer)
+{
+	int status;
+
+	*answer = (struct tool_answer){ .error = ERROR_INIT, .status = EXIT_FAILED };
+	status = o->daemon ? ask_daemon(method, o, params, answer) : ask_here(method, o, params, answer);
+	if (status < 0 && answer->failure.length == 0)
+		failure_record_write(&answer->error, &answer->failure);
+	if (status < 0 && answer->status == EXIT_OK)
+		answer->status = action_exit_status(&answer->error);
+	return status;
+}
+
+void tool_answer_free(struct tool_answer *answer)
+{
+	buffer_free(&answer->result);
+	buffer_free(&answer->failure);
+}

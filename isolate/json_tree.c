@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The flat tree. See json_tree.h.
+ *
+ * The gate has checked the grammar, so reading is one pass that only has to know where each value ends; every index is checked against the length all the same. Containers that are
+ * open are linked through their own nodes (end holds the parent until it is known), so depth costs nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/json_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isolate/json_decimal.h"
+
+#define NOBODY UINT32_MAX
+
+struct reading {
+	struct json_tree *tree;
+	const char *text;
+	size_t length, at, used;     /* used: of strings */
+	uint32_t capacity;
+	uint32_t open;               /* innermost open container, or NOBODY */
+};
+
+static struct json_node *new_node(struct reading *r, enum json_kind kind)
+{
+	struct json_tree *t = r->tree;
+	struct json_node *grown;
+
+	if (t->count == r->capacity) {
+		uint32_t capacity = r->capacity ? r->capacity * 2 : 64;
+
+		if (capacity > JSON_TREE_NODES_MAX) {
+			errno = E2BIG;
+			return NULL;
+		}
+		grown = realloc(t->nodes, capacity * sizeof *grown);
+		if (!grown)
+			return NULL;
+		t->nodes = grown;
+		r->capacity = capacity;
+	}
+	grown = &t->nodes[t->count++];
+	*grown = (struct json_node){ .kind = (uint8_t)kind, .end = t->count, .raw = (uint32_t)r->at };
+	return grown;
+}
+
+static unsigned hex4(const char *text)
+{
+	unsigned value = 0;
+
+	for (int i = 0; i < 4; i++) {
+		char c = text[i];
+
+		value = value << 4 | (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	return value;
+}
+
+static size_t put_utf8(char *out, uint32_t point)
+{
+	if (point < 0x80) {
+		out[0] = (char)point;
+		return 1;
+	}
+	if (point < 0x800) {
+		out[0] = (char)(0xc0 | point >> 6);
+		out[1] = (char)(0x80 | (point & 0x3f));
+		return 2;
+	}
+	if (point < 0x10000) {
+		out[0] = (char)(0xe0 | point >> 12);
+		out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (point & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | point >> 18);
+	out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (point & 0x3f));
+	return 4;
+}
+
+/* Unescapes from text[from] to text[to] into out, which is never longer. Returns how many bytes. */
+static size_t unescape(const char *text, size_t from, size_t to, char *out)
+{
+	static const char NAMED[] = "\"\\/bfnrt", MEANT[] = "\"\\/\b\f\n\r\t";
+	size_t used = 0;
+
+	while (from < to) {
+		const char *named;
+		uint32_t point;
+
+		if (text[from] != '\\' || from + 1 >= to) {
+			out[used++] = text[from++];
+			continue;
+		}
+		named = strchr(NAMED, text[from + 1]);
+		if (text[from + 1] != 'u' && named && *named) {
+			out[used++] = MEANT[named - NAMED];
+			from += 2;
+			continue;
+		}
+		if (from + 6 > to)
+			break;
+		point = hex4(text + from + 2);
+		from += 6;
+		if (point >= 0xd800 && point < 0xdc00 && from + 6 <= to) {
+			point = 0x10000 + ((point - 0xd800) << 10) + ((hex4(text + from + 2) - 0xdc00) & 0x3ff);
+			from += 6;
+		}
+		used += put_utf8(out + used, point);
+	}
+	return used;
+}
+
+static int read_string(struct reading *r)
+{
+	struct json_node *node = new_node(r, JSON_STRING);
+	size_t start = r->at + 1, end = start;
+	bool escaped = false;
+
+	if (!node)
+		return -1;
+	for (; end < r->length && r->text[end] != '"'; end++)
+		if (r->text[end] == '\\') {
+			escaped = true;
+			end++;
+		}
+	if (end > r->length)
+		end = r->length;
+	node->bytes = r->text + start;
+	node->length = (uint32_t)(end - start);
+	if (escaped) {
+		if (!r->tree->strings && !(r->tree->strings = malloc(r->length)))
+			return -1;
+		node->bytes = r->tree->strings + r->used;
+		node->length = (uint32_t)unescape(r->text, start, end, r->tree->strings + r->used);
+		r->used += node->length;
+	}
+	r->at = end < r->length ? end + 1 : r->length;
+	node->raw_length = (uint32_t)(r->at - node->raw);
+	return 0;
+}
+
+static int read_plain(struct reading *r)
+{
+	char first = r->text[r->at];
+	struct json_node *node = new_node(r, first == 'n' ? JSON_NULL : first == 't' ? JSON_TRUE : first == 'f' ? JSON_FALSE : JSON_NUMBER);
+	size_t end = r->at;
+
+	if (!node)
+		return -1;
+	while (end < r->length && !strchr(" \t\r\n,]}:", r->text[end]))
+		end++;
+	if (end == r->at)
+		end++;
+	node->raw_length = (uint32_t)(end - r->at);
+	r->at = end;
+	return 0;
+}
+
+static int open_container(struct reading *r)
+{
+	struct json_node *node = new_node(r, r->text[r->at] == '{' ? JSON_OBJECT : JSON_ARRAY);
+
+	if (!node)
+		return -1;
+	node->end = r->open;
+	r->open = r->tree->count - 1;
+	r->at++;
+	return 0;
+}
+
+static void close_container(struct reading *r)
+{
+	struct json_node *node = &r->tree->nodes[r->open];
+	uint32_t parent = node->end;
+
+	r->at++;
+	node->end = r->tree->count;
+	node->raw_length = (uint32_t)(r->at - node->raw);
+	r->open = parent;
+}
+
+int json_tree_read(struct json_tree *t, const char *text, size_t length)
+{
+	struct reading r = { .tree = t, .text = text, .length = length, .open = NOBODY };
+	int status = length < UINT32_MAX ? 0 : -1;
+
+	*t = (struct json_tree){ .text = text };
+	while (status == 0 && r.at < length) {
+		char c = text[r.at];
+		uint32_t parent = r.open;
+
+		if (strchr(" \t\r\n,:", c)) {
+			r.at++;
+			continue;
+		}
+		if (c == ']' || c == '}') {
+			if (r.open == NOBODY)
+				break;
+			close_container(&r);
+			continue;
+		}
+		status = c == '"' ? read_string(&r) : c == '{' || c == '[' ? open_container(&r) : read_plain(&r);
+		if (status == 0 && parent != NOBODY)
+			t->nodes[parent].count++;
+	}
+	while (r.open != NOBODY)
+		close_container(&r);
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->nodes[i].kind == JSON_OBJECT)
+			t->nodes[i].count /= 2;
+	if (status == 0 && t->count > 0)
+		return 0;
+	json_tree_free(t);
+	return -1;
+}
+
+void json_tree_free(struct json_tree *t)
+{
+	free(t->nodes);
+	free(t->strings);
+	*t = (struct json_tree){ .text = NULL };
+}
+
+bool json_tree_is(const struct json_tree *t, uint32_t string, const char *text)
+{
+	const struct json_node *node = &t->nodes[string];
+
+	return node->kind == JSON_STRING && node->length == strlen(text) && memcmp(node->bytes, text, node->length) == 0;
+}
+
+uint32_t json_tree_member(const struct json_tree *t, uint32_t object, const char *key)
+{
+	if (t->nodes[object].kind == JSON_OBJECT)
+		for (uint32_t at = object + 1; at < t->nodes[object].end; at = t->nodes[at + 1].end)
+			if (json_tree_is(t, at, key))
+				return at + 1;
+	return 0;
+}
+
+int json_tree_compare(const struct json_node *a, const struct json_node *b)
+{
+	size_t shorter = a->length < b->length ? a->length : b->length;
+	int order = shorter > 0 ? memcmp(a->bytes, b->bytes, shorter) : 0;
+
+	return order ? order : a->length < b->length ? -1 : a->length > b->length;
+}
+
+void json_canonical_string(struct buffer *out, const char *bytes, size_t length)
+{
+	static const char NAMED[] = "\b\t\n\f\r\"\\", WRITTEN[] = "btnfr\"\\";
+	size_t plain = 0;
+
+	buffer_add(out, "\"", 1);
+	for (size_t i = 0; i < length; i++) {
+		const char *named = bytes[i] ? strchr(NAMED, bytes[i]) : NULL;
+
+		if ((unsigned char)bytes[i] >= 0x20 && !named)
+			continue;
+		buffer_add(out, bytes + plain, i - plain);
+		plain = i + 1;
+		if (named)
+			buffer_printf(out, "\\%c", WRITTEN[named - NAMED]);
+		else
+			buffer_printf(out, "\\u%04x", (unsigned char)bytes[i]);
+	}
+	buffer_add(out, bytes + plain, length - plain);
+	buffer_add(out, "\"", 1);
+}
+
+static int compare_keys(const void *a, const void *b, void *nodes)
+{
+	const struct json_node *all = nodes;
+
+	return json_tree_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
+}
+
+static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out);
+
+static void write_object(const struct json_tree *t, uint32_t object, bool normal, struct buffer *out)
+{
+	const struct json_node *node = &t->nodes[object];
+	uint32_t *keys = calloc(node->count + 1, sizeof *keys), count = 0;
+
+	if (!keys) {
+		out->failed = true;
+		return;
+	}
+	for (uint32_t at = object + 1; at < node->end; at = t->nodes[at + 1].end)
+		keys[count++] = at;
+	qsort_r(keys, count, sizeof *keys, compare_keys, t->nodes);
+	buffer_add(out, "{", 1);
+	for (uint32_t i = 0; i < count; i++) {
+		buffer_add(out, ",", i > 0);
+		json_canonical_string(out, t->nodes[keys[i]].bytes, t->nodes[keys[i]].length);
+		buffer_add(out, ":", 1);
+		write_node(t, keys[i] + 1, normal, out);
+	}
+	buffer_add(out, "}", 1);
+	free(keys);
+}
+
+static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out)
+{
+	const struct json_node *node = &t->nodes[index];
+
+	if (node->kind == JSON_STRING) {
+		json_canonical_string(out, node->bytes, node->length);
+	} else if (node->kind == JSON_OBJECT) {
+		write_object(t, index, normal, out);
+	} else if (node->kind == JSON_ARRAY) {
+		buffer_add(out, "[", 1);
+		for (uint32_t at = index + 1; at < node->end; at = t->nodes[at].end) {
+			buffer_add(out, ",", at > index + 1);
+			write_node(t, at, normal, out);
+		}
+		buffer_add(out, "]", 1);
+	} else if (node->kind == JSON_NUMBER && normal) {
+		struct decimal d = decimal_read(t->text + node->raw, node->raw_length);
+
+		decimal_normal(&d, out);
+	} else {
+		buffer_add(out, t->text + node->raw, node->raw_length);
+	}
+}
+
+void json_tree_canonical(const struct json_tree *t, uint32_t node, struct buffer *out)
+{
+	write_node(t, node, false, out);
+}
+
+void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *out)
+{
+	write_node(t, node, true, out);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An action that is being performed: for the files that carry actions out. */
+#ifndef CORDON_ISOLATE_LIBRARY_ACTING_H
+#define CORDON_ISOLATE_LIBRARY_ACTING_H
+
+#include "isolate/json_slice.h"
+#include "isolate/json_tree.h"
+#include "isolate/library/action.h"
+#include "isolate/library/decisions.h"
+#include "isolate/library/tell.h"
+
+struct acting {
+	const struct action_request *request;
+	struct action_answer *answer;
+	struct error *err;
+	struct json_tree params;
+	struct store store;
+	struct json_writer w;                /* over answer->result; an object is open */
+	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
+	bool all_users, has_name, has_policy, keep;
+	struct reference reference;
+	enum tool_policy policy;
+	int64_t threshold;
+	char *session, *agent, *reason, *cwd; /* owned; NULL: none */
+};
+
+/* The text of a parameter as it stands, or text NULL. */
+struct json_slice acting_raw(const struct acting *a, const char *key);
+
+/* A tale with what every event of this action has. */
+struct tale acting_tale(const struct acting *a, const struct item *item);
+
+/* Writes the members of an item into the answer. Returns 0 or -1. */
+int acting_write_item(struct acting *a, int64_t id);
+
+int action_spawn(struct acting *a);
+int action_call(struct acting *a);
+
+#endif

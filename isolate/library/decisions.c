@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions. See decisions.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/library/decisions.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Whether another living version has this code, too. Returns 1, 0 or -1. */
+static int is_ambiguous(struct store *s, const struct item *item, struct item *other, struct error *err)
+{
+	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash = ? AND v.id <> ? AND v.state <> 'superseded' LIMIT 1", "tti", item->name, item->hash, item->id), other,
+			  err);
+}
+
+/*
+ * The version that a decision is on. allow_older: one that is promoted may be decided on although a newer one exists. Only ever a version that stands in the running.
+ */
+static int find(struct store *s, const struct decision *d, bool allow_older, struct item *item, struct error *err)
+{
+	struct item newest, other;
+	int status;
+
+	if (!d->reference.hash[0])
+		return error_set(err, FAILURE_BAD_OPTION, 0, "a decision needs the hash of what was looked at: NAME@HASH");
+	if (!s->db)
+		return error_set(err, FAILURE_TOOL_UNKNOWN, 0, "the tool %s of %s: this user has no library", d->name, s->user);
+	if (item_newest(s, d->name, &newest, err) < 0 || versions_look_up(s, d->name, &d->reference, item, err) < 0)
+		return newest.id && err->code == FAILURE_TOOL_UNKNOWN
+			       ? error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: there is no such version with the hash %s; the newest is version %" PRId64 " with %s", d->name, d->reference.hash,
+					   newest.version, newest.hash)
+			       : -1;
+	if (item->id != newest.id && !(allow_older && (item->state == STATE_PROMOTED || item->state == STATE_REJECTED)))
+		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " with the hash %s was replaced by version %" PRId64 " with %s", d->name, item->version, item->hash,
+				 newest.version, newest.hash);
+	if (d->reference.version)
+		return 0;
+	status = is_ambiguous(s, item, &other, err);
+	if (status > 0)
+		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: versions %" PRId64 " and %" PRId64 " have the same code, %s, and differ in limits or description: say which version (%s@%" PRId64 ")",
+				 d->name, other.version, item->version, item->hash, d->name, item->version);
+	return status;
+}
+
+int decisions_promote(struct store *s, const struct decision *d, struct item *item, struct error *err)
+{
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, false, item, err) < 0)
+		return -1;
+	if (item->state != STATE_PROMOTED && (versions_promote(s, item, d->who, d->reason, err) < 0 || item_of_id(s, item->id, item, err) < 0))
+		return -1;
+	return store_commit(s, err);
+}
+
+static int set_state(struct store *s, const struct item *item, enum tool_state state, const struct decision *d, struct error *err)
+{
+	int64_t now = store_now_us();
+
+	return store_run(s, err, "UPDATE versions SET state = ?, due = CASE WHEN ? = 'pending' THEN ? ELSE due END, decided = ?, decided_by = ?, reason = ?, replaced_by = NULL WHERE id = ?",
+			 "ttiitti", promotion_state_word(state), promotion_state_word(state), now, now, d->who, d->reason, item->id);
+}
+
+int decisions_reject(struct store *s, const struct decision *d, struct item *item, struct error *err)
+{
+	if (!d->reason || !d->reason[0])
+		return error_set(err, FAILURE_BAD_OPTION, 0, "rejecting needs a reason");
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, true, item, err) < 0)
+		return -1;
+	if (item->state != STATE_REJECTED && (set_state(s, item, STATE_REJECTED, d, err) < 0 || versions_decision(s, item, "rejected", d->who, d->reason, err) < 0 ||
+					      item_of_id(s, item->id, item, err) < 0))
+		return -1;
+	return store_commit(s, err);
+}
+
+/* Gives what an item had superseded its promotion back. */
+static int restore(struct store *s, const struct item *item, const struct decision *d, struct item *restored, struct error *err)
+{
+	int status = item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.replaced_by = ? ORDER BY v.version DESC LIMIT 1", "i", item->id), restored, err);
+	struct buffer reason = BUFFER_INIT;
+
+	if (status <= 0)
+		return status;
+	buffer_printf(&reason, "revoked: version %" PRId64 "%s%.400s", item->version, d->reason ? ", " : "", d->reason ? d->reason : "");
+	status = reason.failed ? -1 : versions_promote(s, restored, d->who, reason.data, err);
+	buffer_free(&reason);
+	return status < 0 ? -1 : item_of_id(s, restored->id, restored, err);
+}
+
+int decisions_revoke(struct store *s, const struct decision *d, struct item *item, struct item *restored, struct error *err)
+{
+	bool was_promoted;
+	struct item newest;
+
+	restored->id = 0;
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, true, item, err) < 0 || item_newest(s, d->name, &newest, err) < 0)
+		return -1;
+	was_promoted = item->state == STATE_PROMOTED;
+	if (!was_promoted && item->state != STATE_REJECTED)
+		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " (%s) is %s: there is no decision on it to revoke", item->name, item->version, item->hash,
+				 promotion_state_word(item->state));
+	if (set_state(s, item, promotion_after_revoke(item->policy, item->threshold, item->successes, item->id == newest.id), d, err) < 0 ||
+	    versions_decision(s, item, "revoked", d->who, d->reason, err) < 0 || (was_promoted && restore(s, item, d, restored, err) < 0) ||
+	    item_of_id(s, item->id, item, err) < 0)
+		return -1;
+	return store_commit(s, err);
+}
+
+/* One version, with what hangs on it. */
+static int remove_version(struct store *s, const struct item *item, const struct decision *d, struct error *err)
+{
+	if (versions_decision(s, item, "forgotten", d->who, d->reason, err) < 0 || store_run(s, err, "DELETE FROM runs WHERE version_id = ?", "i", item->id) < 0 ||
+	    store_run(s, err, "DELETE FROM touched WHERE version_id = ?", "i", item->id) < 0 || store_run(s, err, "DELETE FROM versions WHERE id = ?", "i", item->id) < 0)
+		return -1;
+	return store_run(s, err, "DELETE FROM counts WHERE name = ? AND hash = ? AND NOT EXISTS (SELECT 1 FROM versions WHERE name = ? AND hash = ?)", "tttt", item->name, item->hash, item->name,
+			 item->hash);
+}
+
+int decisions_forget(struct store *s, const struct decision *d, int64_t *forgotten, struct error *err)
+{
+	bool all = !d->reference.version && !d->reference.hash[0];
+	char hash[SPEC_HASH_ROOM];
+	struct item item;
+
+	*forgotten = 0;
+	if ((s->db && store_begin(s, err) < 0) || versions_look_up(s, d->name, &d->reference, &item, err) < 0)
+		return -1;
+	memcpy(hash, item.hash, sizeof hash);
+	for (;;) {
+		int status;
+
+		if (remove_version(s, &item, d, err) < 0)
+			return -1;
+		++*forgotten;
+		/* Each of the name, or each that has the same code; with a version it is that one alone. */
+		status = d->reference.version ? 0
+			 : all ? item_newest(s, d->name, &item, err)
+			       : item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash = ? LIMIT 1", "tt", d->name, hash), &item, err);
+		if (status < 0)
+			return -1;
+		if (status == 0)
+			return store_commit(s, err);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of tools. What an event has is the table's (isolate/events/events.def); here is only where each field comes from. */
+#ifndef CORDON_ISOLATE_LIBRARY_TELL_H
+#define CORDON_ISOLATE_LIBRARY_TELL_H
+
+#include "isolate/events/table.h"
+#include "isolate/library/item.h"
+
+struct tale {
+	const char *subject;          /* NULL: tool:USER/NAME */
+	const char *user, *name;
+	const struct item *item;      /* NULL where there is no version */
+	const char *by, *reason, *error, *session, *agent; /* NULL: none */
+	int64_t duration_us, count;
+};
+
+/* Writes one event to out (-1: nobody listens), waiting at most a second for a reader. */
+void tell(int out, enum event_type type, const struct tale *t);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Versions. See versions.h. What is read to decide and what is written for it stand in one transaction, so two processes at once never decide on the same numbers. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/library/versions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RUNS_KEPT 1000     /* of each version; the counts know of all */
+#define TOUCHED_KEPT 2000  /* of each version */
+#define ERROR_KEPT 4096
+
+/* ---- spawning ---- */
+
+/* Whether the newest version is this one in everything that a version is made of. Returns 1, 0 or -1. */
+static int is_same(struct store *s, const struct item *newest, const struct spawning *n, enum tool_policy policy, int64_t threshold, struct error *err)
+{
+	sqlite3_stmt *row;
+	int status;
+
+	if (newest->id == 0 || strcmp(newest->hash, n->spec->hash) != 0 || newest->policy != policy || newest->threshold != threshold)
+		return 0;
+	row = store_query(s, err, "SELECT spec = ? FROM versions WHERE id = ?", "ti", n->spec->canonical.data, newest->id);
+	status = row ? store_step(s, row, err) : -1;
+	if (status > 0)
+		status = sqlite3_column_int(row, 0);
+	sqlite3_finalize(row);
+	return status;
+}
+
+/* Refuses code on which the last decision is that it is rejected. */
+static int check_rejected(struct store *s, const struct spec *spec, struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "SELECT decision, decided_by, reason FROM decisions WHERE name = ? AND hash = ? ORDER BY id DESC LIMIT 1", "tt", spec->name, spec->hash);
+	int status = row ? store_step(s, row, err) : -1;
+
+	if (status > 0 && strcmp((const char *)sqlite3_column_text(row, 0), "rejected") == 0)
+		status = error_set(err, FAILURE_TOOL_REJECTED, 0, "spawning %s: %s rejected this code (%.12s): %.300s", spec->name, (const char *)sqlite3_column_text(row, 1), spec->hash,
+				   sqlite3_column_type(row, 2) == SQLITE_NULL ? "" : (const char *)sqlite3_column_text(row, 2));
+	sqlite3_finalize(row);
+	return status < 0 ? -1 : 0;
+}
+
+static int next_version(struct store *s, const char *name, int64_t *version, struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "INSERT INTO tools(name, last_version) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET last_version = last_version + 1 RETURNING last_version", "t", name);
+	int status = row ? store_step(s, row, err) : -1;
+
+	if (status > 0) {
+		*version = sqlite3_column_int64(row, 0);
+		status = store_step(s, row, err);
+	}
+	sqlite3_finalize(row);
+	return status < 0 ? -1 : 0;
+}
+
+static int insert(struct store *s, const struct spawning *n, enum tool_policy policy, int64_t threshold, struct error *err)
+{
+	int64_t version = 0;
+
+	if (next_version(s, n->spec->name, &version, err) < 0)
+		return -1;
+	if (store_run(s, err, "UPDATE versions SET state = 'superseded' WHERE name = ? AND state IN ('trial', 'pending')", "t", n->spec->name) < 0)
+		return -1;
+	return store_run(s, err, "INSERT INTO versions(name, version, hash, state, policy, threshold, created, created_by, session, agent, lines, description, spec)"
+			 " VALUES(?, ?, ?, 'trial', ?, ?, ?, ?, ?, ?, ?, ?, ?)", "tittiitttitt", n->spec->name, version, n->spec->hash, promotion_policy_word(policy), threshold, store_now_us(),
+			 n->who, n->session, n->agent, (int64_t)spec_lines(n->spec), n->spec->description, n->spec->canonical.data);
+}
+
+int versions_spawn(struct store *s, const struct spawning *n, struct item *item, bool *is_new, struct error *err)
+{
+	struct item newest;
+	enum tool_policy policy;
+	int64_t threshold;
+	int same;
+
+	if (store_begin(s, err) < 0 || check_rejected(s, n->spec, err) < 0 || item_newest(s, n->spec->name, &newest, err) < 0)
+		return -1;
+	policy = n->has_policy ? n->policy : newest.id ? newest.policy : POLICY_THRESHOLD;
+	threshold = n->threshold ? n->threshold : newest.id && policy == newest.policy ? newest.threshold : promotion_default_threshold(policy);
+	same = is_same(s, &newest, n, policy, threshold, err);
+	if (same < 0)
+		return -1;
+	*is_new = !same;
+	if (same)
+		*item = newest;
+	else if (insert(s, n, policy, threshold, err) < 0 || item_newest(s, n->spec->name, item, err) < 0)
+		return -1;
+	return store_commit(s, err);
+}
+
+/* ---- finding ---- */
+
+static int unknown(const struct store *s, const char *name, const char *what, struct error *err)
+{
+	return error_set(err, FAILURE_TOOL_UNKNOWN, 0, "the tool %s of %s: %s", name, s->user, what);
+}
+
+int versions_look_up(struct store *s, const char *name, const struct reference *r, struct item *item, struct error *err)
+{
+	char pattern[SPEC_HASH_ROOM + 1];
+	struct item other;
+	int status;
+
+	item->id = 0;
+	if (!s->db)
+		return unknown(s, name, "this user has no library", err);
+	snprintf(pattern, sizeof pattern, "%s*", r->hash);
+	if (r->version)
+		status = item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.version = ? AND v.hash GLOB ?", "tit", name, r->version, pattern), item, err);
+	else
+		status = item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash GLOB ? ORDER BY v.version DESC LIMIT 1", "tt", name, pattern), item, err);
+	if (status < 0)
+		return -1;
+	if (status == 0)
+		return unknown(s, name, r->version || r->hash[0] ? "it has no such version" : "there is none of this name", err);
+	if (r->hash[0] && strlen(r->hash) < SPEC_HASH_ROOM - 1 && !r->version) {
+		status = item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash GLOB ? AND v.hash <> ? LIMIT 1", "ttt", name, pattern, item->hash), &other, err);
+		if (status != 0)
+			return status < 0 ? -1 : unknown(s, name, "several hashes begin like this one; give more of it", err);
+	}
+	return 0;
+}
+
+int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err)
+{
+	int status;
+
+	if (!s->db || r->version || r->hash[0]) {
+		if (versions_look_up(s, name, r, item, err) < 0)
+			return -1;
+	} else {
+		const char *order = session ? "WHERE v.name = ? AND (v.state = 'promoted' OR (v.state <> 'rejected' AND v.session = ?)) ORDER BY v.session IS ? DESC, v.version DESC LIMIT 1"
+					    : "WHERE v.name = ? AND v.state <> 'rejected' ORDER BY v.version DESC LIMIT 1";
+		char sql[1024];
+
+		snprintf(sql, sizeof sql, ITEM_SELECT "%s", order);
+		status = item_first(s, store_query(s, err, sql, session ? "ttt" : "t", name, session, session), item, err);
+		if (status < 0)
+			return -1;
+		/* Nothing that can be called: say why, by what there is. */
+		if (status == 0 && versions_look_up(s, name, r, item, err) < 0)
+			return -1;
+		if (status == 0 && item->state != STATE_REJECTED)
+			return unknown(s, name, "it was spawned in another session, and is not promoted", err);
+	}
+	if (item->state == STATE_REJECTED)
+		return error_set(err, FAILURE_TOOL_REJECTED, 0, "calling %s, version %" PRId64 " (%.12s)", item->name, item->version, item->hash);
+	return 0;
+}
+
+int versions_spec(struct store *s, int64_t id, struct spec *spec, struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "SELECT spec, hash FROM versions WHERE id = ?", "i", id);
+	int status = row ? store_step(s, row, err) : -1;
+	struct error inner = ERROR_INIT;
+
+	if (status == 0)
+		status = error_set(err, FAILURE_TOOL_UNKNOWN, 0, "this version was forgotten meanwhile");
+	if (status > 0 && spec_read(spec, (const char *)sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0), &inner) < 0) {
+		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "a specification in %.200s: %.200s", s->path, inner.context);
+	} else if (status > 0 && strcmp(spec->hash, (const char *)sqlite3_column_text(row, 1)) != 0) {
+		spec_free(spec);
+		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "a specification in %.200s is not the one that its hash is of", s->path);
+	}
+	sqlite3_finalize(row);
+	return status < 0 ? -1 : 0;
+}
+
+/* ---- running ---- */
+
+int versions_decision(struct store *s, const struct item *item, const char *decision, const char *who, const char *reason, struct error *err)
+{
+	return store_run(s, err, "INSERT INTO decisions(time, name, version, hash, decision, decided_by, reason) VALUES(?, ?, ?, ?, ?, ?, ?)", "ititttt", store_now_us(), item->name,
+			 item->version, item->hash, decision, who, reason);
+}
+
+int versions_promote(struct store *s, const struct item *item, const char *who, const char *reason, struct error *err)
+{
+	if (store_run(s, err, "UPDATE versions SET state = 'superseded', replaced_by = ? WHERE name = ? AND state = 'promoted' AND id <> ?", "iti", item->id, item->name, item->id) < 0 ||
+	    store_run(s, err, "UPDATE versions SET state = 'promoted', replaced_by = NULL, decided = ?, decided_by = ?, reason = ? WHERE id = ?", "itti", store_now_us(), who, reason, item->id) < 0)
+		return -1;
+	return versions_decision(s, item, "promoted", who, reason, err);
+}
+
+static int count_run(struct store *s, const struct item *item, const struct run *r, struct error *err)
+{
+	char error[ERROR_KEPT];
+	int64_t good = !r->error, bad = !good;
+
+	if (r->error)
+		snprintf(error, sizeof error, "%s", r->error);
+	if (store_run(s, err, "INSERT INTO counts(name, hash, successes, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name, hash) DO UPDATE SET successes = successes + excluded.successes,"
+		      " failures = failures + excluded.failures", "ttii", item->name, item->hash, good, bad) < 0 ||
+	    store_run(s, err, "INSERT INTO runs(version_id, execution_id, time, duration_us, success, error) VALUES(?, ?, ?, ?, ?, ?)", "itiiit", item->id, r->execution_id, store_now_us(),
+		      r->duration_us, good, r->error ? error : NULL) < 0 ||
+	    store_run(s, err, "DELETE FROM runs WHERE version_id = ? AND id <= (SELECT id FROM runs WHERE version_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)", "iii", item->id, item->id,
+		      (int64_t)RUNS_KEPT) < 0)
+		return -1;
+	for (size_t i = 0; i < r->touched_count; i++)
+		if (store_run(s, err, "INSERT INTO touched(version_id, kind, what, count) SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM touched WHERE version_id = ?) < ? OR EXISTS"
+			      " (SELECT 1 FROM touched WHERE version_id = ? AND kind = ? AND what = ?) ON CONFLICT(version_id, kind, what) DO UPDATE SET count = count + excluded.count", "ittiiiitt",
+			      item->id, r->touched[i].kind, r->touched[i].what, r->touched[i].count, item->id, (int64_t)TOUCHED_KEPT, item->id, r->touched[i].kind, r->touched[i].what) < 0)
+			return -1;
+	return 0;
+}
+
+static int go_on(struct store *s, const struct item *item, enum promotion_step step, struct error *err)
+{
+	char who[40], reason[80];
+
+	if (step == STEP_WAIT)
+		return store_run(s, err, "UPDATE versions SET state = 'pending', due = ? WHERE id = ?", "ii", store_now_us(), item->id);
+	if (step == STEP_NONE)
+		return 0;
+	snprintf(who, sizeof who, "policy:%s", promotion_policy_word(item->policy));
+	snprintf(reason, sizeof reason, "%" PRId64 " successful calls", item->successes);
+	return versions_promote(s, item, who, reason, err);
+}
+
+int versions_record(struct store *s, int64_t id, const struct run *r, struct item *item, enum promotion_step *step, struct error *err)
+{
+	int found;
+
+	*step = STEP_NONE;
+	if (store_begin(s, err) < 0 || (found = item_of_id(s, id, item, err)) < 0)
+		return -1;
+	if (found == 0)
+		return store_commit(s, err);
+	if (count_run(s, item, r, err) < 0 || item_of_id(s, id, item, err) < 0)
+		return -1;
+	if (!r->error)
+		*step = promotion_next(item->policy, item->threshold, item->state, item->successes);
+	if (go_on(s, item, *step, err) < 0 || item_of_id(s, id, item, err) < 0)
+		return -1;
+	return store_commit(s, err);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The versions of tools: they are added, called and counted, and never overwritten.
+ *
+ * A specification that differs in anything from the newest version of its name is a new version, which starts in trial and puts an older one that waits out of the running. Counts
+ * belong to name and code hash. Each function that writes is one transaction of its own.
+ */
+#ifndef CORDON_ISOLATE_LIBRARY_VERSIONS_H
+#define CORDON_ISOLATE_LIBRARY_VERSIONS_H
+
+#include "isolate/library/item.h"
+
+/* Which version somebody means: any part may be missing. A hash may be cut to its first 8 digits or more. */
+struct reference {
+	int64_t version;             /* 0: none */
+	char hash[SPEC_HASH_ROOM];   /* "": none */
+};
+
+struct spawning {
+	const struct spec *spec;
+	bool has_policy;             /* else: that of the newest version of the name, or threshold */
+	enum tool_policy policy;
+	int64_t threshold;           /* 0: the policy's own, or that of the newest version */
+	const char *session, *agent; /* NULL: none */
+	const char *who;
+};
+
+/*
+ * Adds a specification. *item is what the library has then: the new version, or the newest one when it is the same in everything; *is_new says which. Returns 0, or -1 with
+ * TOOL_REJECTED where the last that was decided on this code is that it is rejected.
+ */
+int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
+
+/*
+ * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else the newest that is not rejected.
+ * Returns 0, or -1 with TOOL_UNKNOWN or TOOL_REJECTED.
+ */
+int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
+
+/* The version that a reference means, in whatever state; without one the newest. Returns 0, or -1 with TOOL_UNKNOWN, also when several hashes begin like this one. */
+int versions_look_up(struct store *s, const char *name, const struct reference *r, struct item *item, struct error *err);
+
+/* The specification of a version, read again and compared with its hash. Returns 0, or -1 with LIBRARY_BROKEN. */
+int versions_spec(struct store *s, int64_t id, struct spec *spec, struct error *err);
+
+/* What a run touched: names with counts, of a kind ("files", "hosts", "syscalls"). */
+struct touched {
+	char *kind, *what;
+	int64_t count;
+};
+
+struct run {
+	const char *execution_id, *error; /* error NULL: it succeeded */
+	int64_t duration_us;
+	const struct touched *touched;
+	size_t touched_count;
+};
+
+/* Counts a run of a version and carries out what follows from it. *step says what followed; item->id is 0 when the version was forgotten meanwhile. Returns 0 or -1. */
+int versions_record(struct store *s, int64_t id, const struct run *run, struct item *item, enum promotion_step *step, struct error *err);
+
+/* Writes a row of the history. */
+int versions_decision(struct store *s, const struct item *item, const char *decision, const char *who, const char *reason, struct error *err);
+
+/* Makes an item the promoted one; the one that was promoted before is superseded by it. */
+int versions_promote(struct store *s, const struct item *item, const char *who, const char *reason, struct error *err);
+
+#endif
