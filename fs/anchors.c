@@ -2,8 +2,9 @@
 /*
  * Looking for hidden objects beside the named trees. See anchors.h.
  *
- * Runs once, at the start, as the caller: paths are followed here as the caller's own are, and what they lead to is kept as a path without links. Each listing and the number of anchors are
- * bounded; a rule that meets a bound is no failure for a listing (a pattern over a huge directory), and a walk cut short for the anchors, which hides more and not less.
+ * Runs once, at the start, as the caller: paths are followed here as the caller's own are, and what they lead to is kept as a path without links. Each listing and the
+ * number of anchors are bounded; past a bound a pattern for any depth finds less, and one in a directory that it names, or too many anchors, make every walk one that is
+ * cut short, which hides more and not less.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,7 +30,7 @@
 struct base { char *path; bool patterns; };
 
 /* The names in one directory, each with its NUL. */
-struct listing { char *path, *names; size_t length; };
+struct listing { char *path, *names; size_t length; bool cut; };
 
 struct search {
 	struct view *v;
@@ -83,7 +84,7 @@ static void take(struct search *s, const char *real, const struct stat *st)
 
 	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) || view_covers(s->v, real, SIZE_MAX))
 		return;
-	if (object_set_add(&s->v->known, st->st_dev, st->st_ino, verdict.rule) < 0)
+	if (object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), verdict.rule) < 0)
 		s->failed = true;
 	if (!S_ISDIR(st->st_mode))
 		return;
@@ -96,16 +97,19 @@ static void take(struct search *s, const char *real, const struct stat *st)
 /* A path that a rule matches, if there is something: where it leads to by links is hidden as well. */
 static void meet(struct search *s, int rule, const char *path)
 {
-	char *real = realpath(path, NULL);
 	struct policy_verdict verdict;
 	struct stat st;
+	char *real;
 
+	if (lstat(path, &st) != 0)
+		return; /* as most of them: at the price of one call */
+	real = realpath(path, NULL);
 	if (!real || stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || strcmp(real, "/") == 0) {
 		free(real); /* nothing, or a device such as /dev/null, which holds no secret */
 		return;
 	}
 	verdict = policy_decide(s->v->policy, real, false);
-	if ((verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
+	if (verdict.decision != POLICY_MASK && (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
 		s->failed = true;
 	take(s, real, &st);
 	free(real);
@@ -125,7 +129,7 @@ static const struct listing *list(struct search *s, const char *path)
 	free(l->names);
 	*l = (struct listing){ .path = strdup(path) };
 	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && count++ < LISTED_MAX) {
+	while (dir && (entry = readdir(dir)) && !l->cut) {
 		size_t length = strlen(entry->d_name) + 1;
 
 		if (l->length + length > capacity) {
@@ -139,14 +143,15 @@ static const struct listing *list(struct search *s, const char *path)
 		}
 		memcpy(l->names + l->length, entry->d_name, length);
 		l->length += length;
+		l->cut = ++count == LISTED_MAX;
 	}
 	if (dir)
 		closedir(dir);
 	return l;
 }
 
-/* Looks for a rule's last component in a directory. */
-static void look(struct search *s, int rule, const char *directory, const char *last)
+/* Looks for a rule's last component in a directory. whole: the directory is the rule's own, so all of it has to be looked at. */
+static void look(struct search *s, int rule, const char *directory, const char *last, bool whole)
 {
 	size_t length = strlen(last);
 	const struct listing *l;
@@ -158,6 +163,7 @@ static void look(struct search *s, int rule, const char *directory, const char *
 		return;
 	}
 	l = list(s, directory);
+	s->v->anchors_cut |= whole && l->cut;
 	for (size_t at = 0; at < l->length; at += strlen(l->names + at) + 1) {
 		const char *name = l->names + at;
 
@@ -171,14 +177,15 @@ static void look(struct search *s, int rule, const char *directory, const char *
 static void look_below(struct search *s, int rule, const char *base, const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/'), *last = slash ? slash + 1 : pattern;
+	bool own = !*base;
 	char directory[PATH_MAX];
 
 	if (slash && !glob_is_literal(pattern, (size_t)(slash - pattern)))
 		return;
 	if (strcmp(base, "/") == 0)
-		base = "";
+		base += 1;
 	if (snprintf(directory, sizeof directory, "%s%s%.*s", base, slash ? "/" : "", slash ? (int)(slash - pattern) : 0, pattern) < (int)sizeof directory)
-		look(s, rule, *directory ? directory : "/", last);
+		look(s, rule, *directory ? directory : "/", last, own);
 }
 
 int anchors_find(struct view *v, const char *home)
@@ -194,7 +201,7 @@ int anchors_find(struct view *v, const char *home)
 			bool any_depth = pattern && strncmp(pattern, "**/", 3) == 0;
 
 			s.failed |= !pattern;
-			if (!pattern || !policy_rule_hides(v->policy, (int)rule) || any_depth != (base < s.base_count))
+			if (!pattern || !(policy_rule_hides(v->policy, (int)rule) || policy_rule_masks(v->policy, (int)rule)) || any_depth != (base < s.base_count))
 				;
 			else if (!any_depth)
 				look_below(&s, (int)rule, "", pattern);

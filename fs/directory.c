@@ -97,7 +97,7 @@ static int take(struct view *v, const struct node *n, struct listing *l, const s
 		return 0;
 	if (verdict.decision == POLICY_HIDE) {
 		if (verdict.rule >= 0 && raw->type == DT_DIR)
-			object_set_add(&v->hidden, n->dev, raw->ino, verdict.rule);
+			object_set_add(&v->hidden, n->dev, raw->ino, true, verdict.rule);
 		return 0;
 	}
 	return add(l, raw->name, view_number(v, n->dev, raw->ino), raw->type);

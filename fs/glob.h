@@ -18,8 +18,8 @@ bool glob_component(const char *pattern, size_t pattern_length, const char *name
 bool glob_path(const char *pattern, const char *path);
 
 /*
- * What is wrong with a pattern that a person wrote: NULL, or the end of a sentence ("has ..."). It matches what it can all the same: this finds the slips by which a rule would match nothing, or not what
- * was meant.
+ * What is wrong with a pattern that a person wrote: NULL, or the end of a sentence ("has ..."). It matches what it can all the same: this finds the slips by which a rule
+ * would match nothing, or not what was meant.
  */
 const char *glob_fault(const char *pattern);
 

@@ -2,8 +2,9 @@
 /*
  * The walk for files with several names. See links.h.
  *
- * One list of directories grows while it is gone through; each is opened by its path below its root, read, and closed. A file costs no call of its own: its number stands in the
- * directory. A directory that has gone from its place meanwhile may have been moved to one that was read before, so the walk begins anew; a tree that never stands still counts as not seen.
+ * One list of directories grows while it is gone through; each is opened by its path below its root, read, and closed. A file costs no call of its own: its number stands
+ * in the directory. A directory that has gone from its place meanwhile may have been moved to one that was read before, so the walk begins anew; a tree that never stands
+ * still counts as not seen.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -15,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/links.h"
 #include "fs/view.h"
 
 #define MOST_ENTRIES 4000000u
+#define MOST_AT_START 50000u
 #define ATTEMPTS 3
 #define BLOCK 65536
 
@@ -32,7 +33,7 @@ struct walk {
 	uint64_t entries, most;        /* met so far; where to stop */
 	bool stopped;                  /* there was more below this root */
 	bool moved;
-	char block[BLOCK];
+	_Alignas(8) char block[BLOCK]; /* of raw_entry */
 };
 
 struct raw_entry {
@@ -42,24 +43,6 @@ struct raw_entry {
 	unsigned char type;
 	char name[];
 };
-
-int64_t links_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void links_free(struct links *l)
-{
-	if (!l)
-		return;
-	free(l->directories);
-	free(l->names);
-	free(l->text);
-	free(l);
-}
 
 static bool widen(void **array, size_t *capacity, size_t wanted, size_t size)
 {
@@ -153,15 +136,27 @@ int links_place(const struct view *v, struct links *l, uint32_t directory, const
 	return anchored ? v->top : v->trees[d->root].fd;
 }
 
-/* A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen. */
-static void unseen(struct walk *w, uint32_t root, int error)
+/*
+ * A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen; what has gone from a directory that is
+ * still in its place was removed.
+ */
+static void unseen(struct walk *w, uint32_t directory, int error)
 {
-	if (error == EACCES && root >= w->v->tree_count)
+	uint32_t parent = w->l->directories[directory].parent;
+	bool outside = w->l->directories[directory].root >= w->v->tree_count, is_mount;
+	struct stat st;
+	int top;
+
+	if (error == EACCES && outside)
 		return;
-	if (error == ENOENT || error == ENOTDIR || error == ELOOP)
-		w->moved |= root < w->v->tree_count;
-	else
+	if (error != ENOENT && error != ENOTDIR && error != ELOOP) {
 		w->l->cut = true;
+		return;
+	}
+	if (outside || parent == LINKS_NO_PARENT)
+		return;
+	top = links_place(w->v, w->l, parent, NULL);
+	w->moved |= top < 0 || object_stat(top, w->l->relative, &st, &is_mount) != 0 || st.st_dev != w->l->directories[parent].dev || st.st_ino != w->l->directories[parent].ino;
 }
 
 /* Notes a hidden object. A masked one counts as hidden: what it holds is not to be seen. */
@@ -170,7 +165,7 @@ static void note(struct walk *w, int fd, const char *name, int rule)
 	struct stat st;
 
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
-	    object_set_add(&w->hidden, st.st_dev, st.st_ino, rule) < 0)
+	    object_set_add(&w->hidden, st.st_dev, st.st_ino, S_ISDIR(st.st_mode), rule) < 0)
 		w->l->cut = true;
 }
 
@@ -180,23 +175,27 @@ static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_e
 	struct links *l = w->l;
 	struct policy_verdict above = l->directories[directory].verdict, verdict;
 	size_t name_length = strlen(raw->name);
+	uint8_t type = raw->type;
+	struct stat st;
 	bool hidden;
 
 	if (strcmp(raw->name, ".") == 0 || strcmp(raw->name, "..") == 0)
 		return;
 	w->entries++;
+	if (type == DT_UNKNOWN && fstatat(fd, raw->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
+		type = IFTODT(st.st_mode);
 	if (length + name_length >= sizeof l->full) {
 		l->cut = true;
 		return;
 	}
 	memcpy(l->full + length, raw->name, name_length + 1);
 	verdict = policy_child(w->v->policy, &above, l->full, raw->name, false);
-	hidden = verdict.rule >= 0 && (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK || (verdict.decision == POLICY_WALK && raw->type != DT_DIR));
+	hidden = verdict.rule >= 0 && (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK || (verdict.decision == POLICY_WALK && type != DT_DIR));
 	if (hidden)
 		note(w, fd, raw->name, verdict.rule);
-	if (raw->type == DT_REG || raw->type == DT_UNKNOWN)
+	if (type == DT_REG)
 		add_name(w, raw->ino, directory, raw->name, hidden ? verdict.rule : LINKS_SHOWN, again);
-	if (raw->type == DT_DIR || raw->type == DT_UNKNOWN)
+	if (type == DT_DIR)
 		add_directory(w, l->directories[directory].root, directory, raw->name, verdict);
 }
 
@@ -215,10 +214,10 @@ static bool enter(struct walk *w, uint32_t directory, int fd, bool *again)
 	d->ino = st.st_ino;
 	if ((parent == LINKS_NO_PARENT || w->l->directories[parent].dev != d->dev) && object_is_of_kernel(fd))
 		return false;
-	*again = object_set_find(&w->walked, st.st_dev, st.st_ino) != -2;
-	if (object_set_add(&w->walked, st.st_dev, st.st_ino, 0) < 0)
+	*again = object_set_find(&w->walked, st.st_dev, st.st_ino, true) != -2;
+	if (object_set_add(&w->walked, st.st_dev, st.st_ino, true, 0) < 0)
 		w->l->cut = true;
-	if (d->verdict.rule >= 0 && d->verdict.decision == POLICY_HIDE && object_set_add(&w->hidden, st.st_dev, st.st_ino, d->verdict.rule) < 0)
+	if (d->verdict.rule >= 0 && d->verdict.decision == POLICY_HIDE && object_set_add(&w->hidden, st.st_dev, st.st_ino, true, d->verdict.rule) < 0)
 		w->l->cut = true;
 	return true;
 }
@@ -239,7 +238,6 @@ static int read_entries(struct walk *w, uint32_t directory, int fd, size_t lengt
 static void read_directory(struct walk *w, uint32_t directory)
 {
 	struct links *l = w->l;
-	uint32_t root = l->directories[directory].root;
 	int top = links_place(w->v, l, directory, NULL), fd;
 	size_t length = strlen(l->full);
 	bool again;
@@ -250,13 +248,13 @@ static void read_directory(struct walk *w, uint32_t directory)
 	}
 	fd = object_open(top, l->relative, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	if (fd < 0) {
-		unseen(w, root, errno);
+		unseen(w, directory, errno);
 		return;
 	}
 	if (length == 0 || l->full[length - 1] != '/')
 		l->full[length++] = '/';
 	if (enter(w, directory, fd, &again) && read_entries(w, directory, fd, length, again) < 0)
-		unseen(w, root, errno);
+		unseen(w, directory, errno);
 	close(fd);
 }
 
@@ -274,10 +272,14 @@ static void walk_root(struct walk *w, uint32_t root, const char *path, uint64_t 
 		w->l->cut = true;
 }
 
-static void walk_anchors(struct walk *w)
+/* most: of each, in any case. */
+static void walk_anchors(struct walk *w, uint64_t most)
 {
-	for (size_t i = 0; i < w->v->anchor_count; i++)
-		walk_root(w, (uint32_t)(w->v->tree_count + i), w->v->anchors[i].path, w->v->anchors[i].most, w->v->anchors[i].bounded);
+	for (size_t i = 0; i < w->v->anchor_count; i++) {
+		const struct view_anchor *a = &w->v->anchors[i];
+
+		walk_root(w, (uint32_t)(w->v->tree_count + i), a->path, a->most < most ? a->most : most, a->bounded || most < a->most);
+	}
 }
 
 static void walk_all(struct walk *w)
@@ -287,8 +289,7 @@ static void walk_all(struct walk *w)
 	for (size_t i = 0; i < v->tree_count; i++)
 		if (view_is_walked(v, i) && !view_covers(v, v->trees[i].path, i))
 			walk_root(w, (uint32_t)i, v->trees[i].path, MOST_ENTRIES, false);
-	if (!v->anchors_walked)
-		walk_anchors(w);
+	walk_anchors(w, MOST_ENTRIES);
 	w->l->cut |= v->anchors_cut;
 }
 
@@ -381,7 +382,7 @@ int links_walk_anchors(struct view *v)
 
 	if (!w)
 		return -1;
-	walk_anchors(w);
+	walk_anchors(w, MOST_AT_START);
 	status = w->l->cut ? -1 : object_set_join(&v->known, &w->hidden);
 	links_free(end(w));
 	return status;

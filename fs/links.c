@@ -2,29 +2,52 @@
 /*
  * Hard links to what is hidden, and mounts of it.
  *
- * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which: so when
- * the first such file is reached, the named trees, and the hidden places that are known outside them (fs/anchors.c), are gone through once, and the names of each such file are
- * kept. Each time that one is reached, each of its other names must still lead to it: a directory above one of them may have been given a secret's name, of which nothing in
- * the file tells. Where one does not, or the file's last change (a new link is one) is younger than the walk, the walk is done again. Programs that use no hard links never pay for it.
+ * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which:
+ * so when the first such file is reached, the named trees, and the hidden places that are known outside them (fs/anchors.c), are gone through once, and the names of each
+ * such file are kept. Each time that one is reached, each of its other names must still lead to it: a directory above one of them may have been given a secret's name, of
+ * which nothing in the file tells. Where one does not, or the file's last change (a new link is one) is younger than the walk, the walk is done again. Programs that use
+ * no hard links never pay for it.
  *
- * A walk that could not see everything (a directory that may not be listed, too large a tree) says nothing about what it did not see: then a file is shown only when all of its
- * names were found, and is else hidden by a rule of its own. The walk is tried again after a while, and so it is for files with names outside the trees: a directory may have been moved in.
+ * A walk that could not see everything (a directory that may not be listed, too large a tree) says nothing about what it did not see: then a file is shown only when all
+ * of its names were found, and is else hidden by a rule of its own. The walk is tried again after a while, and so it is for files with names outside the trees: a
+ * directory may have been moved in.
  *
- * What remains: a name outside every named tree is known only where a rule leads to it. A rule that is a path or a pattern in a directory that is written out (`/srv/keys/x`, `/srv/keys/x*`) does; one
- * for any depth (`*.pem`, `.ssh`) is looked for in the caller's home, in the named directories and in those that these lie in; one with a pattern above its last component is not looked for.
+ * What remains: a name outside every named tree is known only where a rule leads to it. A rule that is a path or a pattern in a directory that is written out
+ * (`/srv/keys/x`, `/srv/keys/x*`) does; one for any depth (`*.pem`, `.ssh`) is looked for in the caller's home, in the named directories and in those that these lie in;
+ * one with a pattern above its last component is not looked for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fs/links.h"
 #include "fs/view.h"
 
 #define AGAIN_NS INT64_C(1000000000)
 #define SHARE 50                       /* repeated walks take at most this part of the time */
+
+int64_t links_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void links_free(struct links *l)
+{
+	if (!l)
+		return;
+	free(l->directories);
+	free(l->names);
+	free(l->text);
+	free(l);
+}
 
 static struct link_name *first_of(const struct links *l, uint64_t ino)
 {
@@ -76,9 +99,9 @@ static bool ask_names(const struct view *v, struct links *l, const struct stat *
 
 static int by_identity(const struct view *v, const struct stat *st)
 {
-	int rule = object_set_find(&v->hidden, st->st_dev, st->st_ino);
+	int rule = object_set_find(&v->hidden, st->st_dev, st->st_ino, S_ISDIR(st->st_mode));
 
-	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino) : rule;
+	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode)) : rule;
 }
 
 static bool is_rested(const struct links *l)
@@ -136,9 +159,12 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	return counts && v->links->cut && found < st->st_nlink ? policy_rule_of_unseen(v->policy) : VIEW_NO_RULE;
 }
 
-int view_hidden_directory(const struct view *v, const struct stat *st)
+int view_hidden_directory(struct view *v, const struct stat *st)
 {
 	int rule = by_identity(v, st);
 
+	/* The hidden one may have gone, and this have its number now, or be it, under a name that no rule hides. */
+	if (rule != -2 && (!v->links || is_rested(v->links)) && walk_again(v))
+		rule = by_identity(v, st);
 	return rule == -2 ? VIEW_NO_RULE : rule;
 }

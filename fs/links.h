@@ -55,7 +55,7 @@ struct links {
 struct links *links_walk(struct view *v);
 void links_free(struct links *l);
 
-/* Goes through the anchors alone, now, and puts what lies below them into v->known. 0 or -1. */
+/* Goes through the anchors alone, and not far, and puts what lies below them into v->known: for what can be seen now and not later. 0 or -1. */
 int links_walk_anchors(struct view *v);
 
 /*

@@ -2,8 +2,9 @@
 /*
  * Judging what was named. See named.h.
  *
- * What was typed is compared as text: a path that the same rule hides by its text as by the object that it leads to is that secret's own name, even where a directory far above is a link. For a named
- * file with several names the directories around it are gone through, nearest first and within bounds, and with it the named trees and the anchors.
+ * What was typed is compared as text: a path that the same rule hides by its text as by the object that it leads to is that secret's own name, even where a directory far
+ * above is a link. For a named file with several names the directories around it are gone through, nearest first and within bounds, and with it the named trees and the
+ * anchors.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

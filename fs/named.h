@@ -2,8 +2,8 @@
 /*
  * Whether what was named may be shown.
  *
- * A secret is shown when it was named exactly, and that is a matter of what was typed: its own path. A link that leads to it may have been put there by whoever wants it to be seen, so a path that reaches a
- * secret by a link, symbolic or hard, is a failure that says so; what the caller hides is not shown through a link in any case.
+ * A secret is shown when it was named exactly, and that is a matter of what was typed: its own path. A link that leads to it may have been put there by whoever wants it
+ * to be seen, so a path that reaches a secret by a link, symbolic or hard, is a failure that says so; what the caller hides is not shown through a link in any case.
  */
 #ifndef CORDON_FS_NAMED_H
 #define CORDON_FS_NAMED_H

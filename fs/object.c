@@ -178,12 +178,12 @@ bool object_is_of_kernel(int fd)
 	return false;
 }
 
-static size_t slot_of(const struct object_set *set, uint64_t dev, uint64_t ino)
+static size_t slot_of(const struct object_set *set, uint64_t dev, uint64_t ino, bool is_directory)
 {
 	uint64_t h = (ino ^ dev << 40 ^ dev >> 24) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t at = (size_t)(h >> 20) & (set->capacity - 1);
 
-	while (set->slots[at].used && (set->slots[at].dev != dev || set->slots[at].ino != ino))
+	while (set->slots[at].used && (set->slots[at].dev != dev || set->slots[at].ino != ino || set->slots[at].is_directory != is_directory))
 		at = (at + 1) & (set->capacity - 1);
 	return at;
 }
@@ -197,41 +197,42 @@ static int widen(struct object_set *set)
 		return -1;
 	for (size_t i = 0; i < set->capacity; i++)
 		if (set->slots[i].used)
-			bigger.slots[slot_of(&bigger, set->slots[i].dev, set->slots[i].ino)] = set->slots[i];
+			bigger.slots[slot_of(&bigger, set->slots[i].dev, set->slots[i].ino, set->slots[i].is_directory)] = set->slots[i];
 	free(set->slots);
 	*set = bigger;
 	return 0;
 }
 
-int object_set_add(struct object_set *set, uint64_t dev, uint64_t ino, int rule)
+int object_set_add(struct object_set *set, uint64_t dev, uint64_t ino, bool is_directory, int rule)
 {
 	size_t at;
 
 	if (2 * (set->count + 1) > set->capacity && widen(set) < 0)
 		return -1;
-	at = slot_of(set, dev, ino);
+	at = slot_of(set, dev, ino, is_directory);
 	set->count += !set->slots[at].used;
-	set->slots[at].used = 1;
+	set->slots[at].used = true;
+	set->slots[at].is_directory = is_directory;
 	set->slots[at].dev = dev;
 	set->slots[at].ino = ino;
 	set->slots[at].rule = rule;
 	return 0;
 }
 
-int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino)
+int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino, bool is_directory)
 {
 	size_t at;
 
 	if (set->count == 0)
 		return -2;
-	at = slot_of(set, dev, ino);
+	at = slot_of(set, dev, ino, is_directory);
 	return set->slots[at].used ? set->slots[at].rule : -2;
 }
 
 int object_set_join(struct object_set *set, const struct object_set *other)
 {
 	for (size_t i = 0; i < other->capacity; i++)
-		if (other->slots[i].used && object_set_add(set, other->slots[i].dev, other->slots[i].ino, other->slots[i].rule) < 0)
+		if (other->slots[i].used && object_set_add(set, other->slots[i].dev, other->slots[i].ino, other->slots[i].is_directory, other->slots[i].rule) < 0)
 			return -1;
 	return 0;
 }

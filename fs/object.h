@@ -30,16 +30,16 @@ int object_stat_at(int directory, const char *name, struct stat *st, bool *is_mo
 /* Whether the file system of an open object (O_PATH too) shows the kernel or its devices and not files: proc, sysfs and their like. */
 bool object_is_of_kernel(int fd);
 
-/* A growing set of objects by device and number. */
+/* A growing set of objects by device and number. A directory is never taken for a file that had its number before. */
 struct object_set {
-	struct { uint64_t dev, ino; int32_t rule; uint32_t used; } *slots;
+	struct { uint64_t dev, ino; int32_t rule; bool used, is_directory; } *slots;
 	size_t capacity, count;
 };
 
 /* Adds one, with the rule that hides it. Returns 0, or -1 without memory. */
-int object_set_add(struct object_set *set, uint64_t dev, uint64_t ino, int rule);
+int object_set_add(struct object_set *set, uint64_t dev, uint64_t ino, bool is_directory, int rule);
 /* The rule of an object, or -2 when it is not in the set. */
-int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino);
+int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino, bool is_directory);
 /* Adds all of another. 0, or -1 without memory. */
 int object_set_join(struct object_set *set, const struct object_set *other);
 void object_set_free(struct object_set *set);

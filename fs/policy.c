@@ -36,10 +36,9 @@ struct policy {
 	struct rule *rules;
 	size_t count, capacity;
 	bool hides;
+	int unseen; /* the rule for files whose other names could not be looked for */
 	struct { int16_t *rules; size_t count; } by_byte[256];
 };
-
-#define UNSEEN "hard-link" /* the id of the rule for files whose other names could not be looked for */
 
 static const struct { const char *id, *pattern; } SECRETS[] = {
 #define SECRET(id, pattern, what) { id, pattern },
@@ -162,14 +161,12 @@ int policy_hide(struct policy *p, const char *id, const char *pattern, bool buil
 int policy_mask(struct policy *p, const char *id, const char *path, const void *content, size_t length)
 {
 	char *copy = malloc(length + 1);
-	int rule;
 
 	if (!copy)
 		return -1;
 	memcpy(copy, content, length);
 	copy[length] = '\0';
-	rule = add(p, id, path, (struct rule){ .effect = EFFECT_MASK, .literal = true, .content = copy, .content_length = length });
-	return rule;
+	return add(p, id, path, (struct rule){ .effect = EFFECT_MASK, .literal = true, .content = copy, .content_length = length });
 }
 
 int policy_hide_as(struct policy *p, int rule, const char *path)
@@ -391,15 +388,12 @@ bool policy_mask_in(const struct policy *p, const char *directory, size_t i, con
 
 int policy_hide_unseen(struct policy *p)
 {
-	return policy_hide(p, UNSEEN, "/\1", true); /* no path has that name: the rule is for its id alone */
+	return p->unseen = policy_hide(p, "hard-link", "/\1", true); /* no path has that name: the rule is for its id alone */
 }
 
 int policy_rule_of_unseen(const struct policy *p)
 {
-	for (size_t i = p->count; i-- > 0;)
-		if (strcmp(p->rules[i].id, UNSEEN) == 0)
-			return (int)i;
-	return 0;
+	return p->unseen;
 }
 
 bool policy_hides_anything(const struct policy *p)

@@ -22,8 +22,8 @@
 #define BURST 64 /* requests between two looks at the clock and at the master */
 
 /*
- * A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so, and the kernel would answer by itself
- * from then on. As a FUSE_CREATE it is refused and told like every other write.
+ * A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so, and the kernel would answer by
+ * itself from then on. As a FUSE_CREATE it is refused and told like every other write.
  */
 static ssize_t io_read(int fd, void *bytes, size_t length, void *data)
 {

@@ -66,7 +66,6 @@ struct view {
 	struct links *links;     /* what the last walk for hard links found; NULL: there was none */
 	struct view_anchor *anchors;
 	size_t anchor_count;
-	bool anchors_walked;     /* they were gone through at the start: only then could all be seen */
 	bool anchors_cut;        /* there were too many */
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
@@ -124,7 +123,7 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
 
 /* Whether a directory is known to be hidden under another name: the rule or VIEW_NO_RULE. */
-int view_hidden_directory(const struct view *v, const struct stat *st);
+int view_hidden_directory(struct view *v, const struct stat *st);
 
 /*
  * Keeps some descriptors for what the server itself must open: one that was opened for the program and is beyond is closed, and ENFILE told. fd -1 with errno is what an

@@ -146,7 +146,6 @@ static int fill_view(struct start *s)
 	if (check_trees(s) < 0 || check_masks(s) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
 		return -1;
 	/* What only the caller can see is gone through while this process is the caller. */
-	s->view->anchors_walked = s->other_user;
 	if (s->other_user && policy_hides_anything(s->view->policy) && links_walk_anchors(s->view) < 0)
 		s->view->anchors_cut = true;
 	return 0;
@@ -199,7 +198,7 @@ static void raise_descriptors(struct view *v)
 		return;
 	files.rlim_cur = files.rlim_max;
 	more = (struct rlimit){ ENOUGH_FILES, ENOUGH_FILES };
-	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0)
+	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0) /* only root may raise it further */
 		setrlimit(RLIMIT_NOFILE, &files);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		v->most_descriptors = files.rlim_cur < INT_MAX ? (int)files.rlim_cur - RESERVED_FILES : INT_MAX;

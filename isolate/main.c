@@ -31,7 +31,7 @@ static const struct command_entry COMMANDS[] = {
 	{ NULL, NULL },
 };
 
-static const char *const OPERATE[] = { "serve", "tool" };
+static const char *const OPERATE[] = { "serve", "console", "tool" };
 
 static int operate(char **argv)
 {

@@ -10,10 +10,12 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/start.h"
+#include "isolate/commands/watch.h"
 #include "isolate/service/worker.h"
 
 static const struct command_entry COMMANDS[] = {
 	{ "serve", command_serve },
+	{ "console", command_console },
 	{ "tool", command_tool },
 	{ NULL, NULL },
 };
@@ -27,6 +29,8 @@ int main(int argc, char **argv)
 	/* How the daemon starts the process of an execution; of no use to anybody else. */
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
 		return worker_main();
+	if (argc == 2 && strcmp(argv[1], "watch") == 0)
+		return watching_main();
 	if (command)
 		return command->main(argc - 1, argv + 1);
 	fprintf(stderr, "cordon-operate: this is a part of cordon, which executes it itself. Try `cordon --help`.\n");

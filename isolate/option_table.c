@@ -107,7 +107,7 @@ const char *option_commands(unsigned commands, char *buffer, size_t size)
 {
 	static const struct { unsigned bit; const char *name; } known[] = {
 		{ FOR_RUN, "run" }, { FOR_EXEC, "exec" }, { FOR_VALIDATE, "validate" }, { FOR_DOCTOR, "doctor" },
-		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_TOOL, "tool" },
+		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_CONSOLE, "console" }, { FOR_TOOL, "tool" },
 	};
 	size_t used = 0;
 

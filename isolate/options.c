@@ -45,7 +45,7 @@ static void list_free(struct string_list *list)
 void options_free(struct options *o)
 {
 	char *texts[] = { o->tier, o->export_dir, o->python, o->script_file, o->code_text, o->args_json, o->return_expr, o->events_file, o->socket_path,
-		o->audit_file, o->type_glob, o->subject, o->user, o->session, o->agent, o->policy, o->reason };
+		o->audit_file, o->type_glob, o->subject, o->theme, o->size, o->user, o->session, o->agent, o->policy, o->reason };
 	struct string_list *lists[] = { &o->env, &o->inherit_env, &o->copy_in, &o->allow, &o->permit, &o->preload, &o->hide, &o->mask };
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

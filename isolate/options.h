@@ -30,7 +30,7 @@ enum view_mode { VIEW_MIXED, VIEW_FUSE, VIEW_BIND };
 
 /* Which commands an option belongs to (bits). */
 enum command_set {
-	FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32,
+	FOR_RUN = 1, FOR_EXEC = 2, FOR_VALIDATE = 4, FOR_DOCTOR = 8, FOR_SERVE = 16, FOR_EVENTS = 32, FOR_CONSOLE = 64,
 	/* `cordon tool ...`, a bit each */
 	FOR_TOOL_SPAWN = 0x1000, FOR_TOOL_CALL = 0x2000, FOR_TOOL_LIST = 0x4000, FOR_TOOL_SHOW = 0x8000, FOR_TOOL_PENDING = 0x10000, FOR_TOOL_PROMOTE = 0x20000,
 	FOR_TOOL_REJECT = 0x40000, FOR_TOOL_REVOKE = 0x80000, FOR_TOOL_FORGET = 0x100000, FOR_TOOL_HISTORY = 0x200000, FOR_TOOL_EXPORT = 0x400000, FOR_TOOL_IMPORT = 0x800000,
@@ -64,6 +64,9 @@ struct options {
 	bool tty;                       /* --tty */
 	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
 	bool json;
+	bool watch;                     /* on the console */
+	bool plain, quiet;              /* the console without a screen; without a bell */
+	char *theme, *size;             /* of the console; or NULL */
 	bool daemon;                    /* through the daemon */
 	char *socket_path;              /* of its control socket, or NULL: the default */
 	char *audit_file;               /* or NULL: the default */

@@ -39,9 +39,9 @@ def _():
 def _():
     with open(MANUAL, encoding="ascii") as file:
         text = file.read()
-    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "RESULT RECORD", "TOOLS", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "THE VIEW", "RESULT RECORD", "TOOLS", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
         tap.like(text, "(?m)^.SH %s$" % part, part)
-    for word in ("\\-\\-output\\-limit", "userns_denied", "execution_id", "128+n"):
+    for word in ("\\-\\-output\\-limit", "userns_denied", "execution_id", "128+n", ".aws", "changes.txt"):
         tap.ok(word in text, "%s is in it" % word)
 
 

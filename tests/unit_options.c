@@ -204,7 +204,7 @@ static void test_texts(void)
 	refused(FOR_RUN, "network", "", "give none or allow");
 	refused(FOR_RUN, "tty", "yes", "takes no value");
 	refused(FOR_RUN, "allow", "re", "is an option of cordon exec and validate, not of cordon run");
-	refused(FOR_EXEC, "script", "x", "is an option of cordon run, not of cordon exec");
+	refused(FOR_EXEC, "code", "x", "is an option of cordon run, not of cordon exec");
 	refused(FOR_RUN, "timeuot", "1", "did you mean --timeout?");
 	refused(FOR_RUN, "inherit_env", "A", "did you mean --inherit-env?");
 	refused(FOR_RUN, "xyzzy", "1", "has no option --xyzzy");

@@ -307,4 +307,33 @@ def _():
     tap.equal(record["stdout"], "", "its other name was not found")
 
 
+@test("a stand-in for a name that is a link hides what the link led to")
+def _():
+    top = place() + "/p"
+    write(top + "/real/settings", "REAL\n")
+    os.symlink("real/settings", top + "/settings")
+    write(top + "/plain", "PLAIN\n")
+    record = sandbox.shell("cd %s; cat settings plain real/settings; ls real" % top, "--ro", top, "--mask", top + "/settings=FAKE\n", "--mask", top + "/plain=FAKE2\n").record
+    tap.equal(record["stdout"], "FAKE\nFAKE2\n", record["stderr"])
+
+
+@test("a directory that has the number of a hidden one that is gone shows")
+def _():
+    top = place() + "/w"
+    os.makedirs(top + "/a.tmp")
+    say, done = talk(top, "--hide", "*.tmp")
+    tap.equal(say("ls %s; ls %s/a.tmp 2>/dev/null" % (top, top)), "", "it is hidden")
+    number = os.stat(top + "/a.tmp").st_ino
+    os.rmdir(top + "/a.tmp")
+    made = []
+    for i in range(2000):
+        made.append("%s/d%d" % (top, i))
+        os.mkdir(made[-1])
+        if os.stat(made[-1]).st_ino == number:
+            break
+    write(made[-1] + "/file", "SHOWN\n")
+    tap.eventually(lambda: say("cat %s/file" % made[-1]) == "SHOWN\n", "the new directory shows", 4)
+    done()
+
+
 tap.main()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the view refuses with a word, what it tells, and what an export says: rules that would hide nothing, places that cover one another, writes of every kind, changes of every kind."""
 import os
+import subprocess
 import sys
 import time
 
@@ -125,6 +126,28 @@ def _():
     write(top + "/late", "LATE\n")
     tap.equal(process.stdout.readline(), b"LATE\n", "it is there")
     tap.between(time.monotonic() - started, 0, 2.5, "seconds")
+    sandbox.finish(process)
+
+
+@test("what the host removes, adds, replaces and changes shows at the next open and the next listing")
+def _():
+    top = place() + "/n"
+    for name in ("gone", "changed", "replaced"):
+        write(top + "/" + name, "old\n")
+    process = sandbox.start("run", "--ro", top, "--stdin", "--", "sh", "-c", "cd %s; for i in 1 2; do ls; cat *; echo END; read line; done" % top, stdin=subprocess.PIPE)
+
+    def turn():
+        return b"".join(iter(process.stdout.readline, b"END\n")).decode()
+    tap.equal(turn(), "changed\ngone\nreplaced\nold\nold\nold\n", "before")
+    os.unlink(top + "/gone")
+    write(top + "/changed", "other\n")
+    os.rename(write(os.path.dirname(top) + "/new", "new\n"), top + "/replaced")
+    write(top + "/added", "added\n")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    tap.equal(turn(), "added\nchanged\nreplaced\nadded\nother\nnew\n", "after")
+    process.stdin.close()
+    process.stdin = None
     sandbox.finish(process)
 
 

@@ -7,6 +7,7 @@ int command_run(int argc, char **argv);
 int command_exec(int argc, char **argv);
 int command_validate(int argc, char **argv);
 int command_serve(int argc, char **argv);
+int command_console(int argc, char **argv);
 int command_events(int argc, char **argv);
 int command_tool(int argc, char **argv);
 int command_doctor(int argc, char **argv);

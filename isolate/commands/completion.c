@@ -26,6 +26,7 @@ static const struct {
 	{ "DIR", "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")" },
 	{ "POLICY", "mapfile -t COMPREPLY < <(compgen -W 'threshold eager operator_approval' -- \"$cur\")" },
 	{ "MODE", "mapfile -t COMPREPLY < <(compgen -W 'none allow' -- \"$cur\")" },
+	{ "THEME", "mapfile -t COMPREPLY < <(compgen -W 'dark light mono' -- \"$cur\")" },
 	{ "K", "mapfile -t COMPREPLY < <(compgen -e -- \"$cur\")" },
 };
 

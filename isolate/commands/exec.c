@@ -19,6 +19,7 @@
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
 #include "isolate/commands/violations.h"
+#include "isolate/commands/watch.h"
 #include "isolate/options.h"
 #include "isolate/tiers/tier.h"
 
@@ -62,8 +63,8 @@ static int perform(struct call *c, const char *path)
 	}
 	program.text = text.length ? text.data : "";
 	program.length = text.length;
-	if (c->options.daemon) {
-		status = remote_execute(c->name, c->set, &c->options, &program);
+	if (c->options.daemon || c->options.watch) {
+		status = c->options.watch ? watch_execute(c->name, c->set, &c->options, &program) : remote_execute(c->name, c->set, &c->options, &program);
 		buffer_free(&text);
 		result_free(&result);
 		return status;

@@ -25,6 +25,9 @@
 
 int follow_open(struct follow *f, const char *file, struct error *err)
 {
+	f->on = true;
+	if (!file)
+		return 0;
 	f->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 	return f->fd < 0 ? error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", file) : 0;
 }
@@ -34,12 +37,13 @@ void follow_close(struct follow *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	f->on = false;
 	buffer_free(&f->last);
 }
 
 static void write_line(struct follow *f, const char *text, size_t length)
 {
-	while (length > 0 && !f->error) {
+	while (f->fd >= 0 && length > 0 && !f->error) {
 		ssize_t wrote = write(f->fd, text, length);
 
 		if (wrote < 0 && errno == EINTR)
@@ -66,18 +70,11 @@ static uint64_t number(const cJSON *object, const char *key)
 	return cJSON_IsNumber(value) && value->valuedouble > 0 ? (uint64_t)value->valuedouble : 0;
 }
 
-bool follow_take(struct follow *f, const char *line, size_t length)
+void follow_event(struct follow *f, struct json_slice event)
 {
-	struct json_slice event, type, data;
+	struct json_slice type = json_slice_of(event.text, event.length, "type"), data = json_slice_of(event.text, event.length, "data");
 	struct buffer text = BUFFER_INIT;
 
-	if (f->fd < 0 || !is_word(json_slice_of(line, length, "method"), "event"))
-		return false;
-	event = json_slice_of(line, length, "params");
-	if (!event.text)
-		return true;
-	type = json_slice_of(event.text, event.length, "type");
-	data = json_slice_of(event.text, event.length, "data");
 	if (is_word(type, "events.dropped")) {
 		cJSON *tree = cJSON_ParseWithLength(data.text, data.length);
 
@@ -92,6 +89,17 @@ bool follow_take(struct follow *f, const char *line, size_t length)
 	if (!text.failed)
 		write_line(f, text.data, text.length);
 	buffer_free(&text);
+}
+
+bool follow_take(struct follow *f, const char *line, size_t length)
+{
+	struct json_slice event;
+
+	if (!f->on || !is_word(json_slice_of(line, length, "method"), "event"))
+		return false;
+	event = json_slice_of(line, length, "params");
+	if (event.text)
+		follow_event(f, event);
 	return true;
 }
 
@@ -130,7 +138,7 @@ void follow_summary(const struct follow *f)
 	char reason[240];
 	cJSON *tree = NULL;
 
-	if (f->fd < 0)
+	if (!f->on)
 		return;
 	if (f->last.length > 0 && !f->last.failed && json_gate_check(&JSON_GATE_DOCUMENT, f->last.data, f->last.length, reason, sizeof reason))
 		tree = cJSON_ParseWithLength(f->last.data, f->last.length);

@@ -10,12 +10,41 @@
 #endif
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "isolate/commands/describe.h"
 #include "isolate/events/table.h"
 #include "isolate/option_table.h"
+
+static const struct { const char *head, *text; } view_texts[] = {
+	{ "Rules", "A pattern of --hide that begins with a slash is matched from the host's root, any other against the end of a path, at any depth. `*`, `?` and `[...]` stay within one component, `**` is a whole "
+		   "component and stands for any number of them; a backslash makes the next byte literal. What matches is hidden with all below it. Of two rules the deeper match wins, then a path before a pattern, "
+		   "then the caller's before a built-in one, then the one that hides. A pattern with a slip in it, one about what is shown as a bind, and two named paths at one place are refused." },
+	{ "Named exactly", "A secret is shown where --ro names it by its own path. A path that leads to it by a symbolic or a hard link is refused, since the link may have been made by whoever wants it seen; of a "
+			   "hard link that is looked for in the named trees and in the three directories above it. What the caller hides is not shown by such a path in any case." },
+	{ "Several names", "A file with several names (hard links) is hidden when one of them is. The first time that such a file is reached the named trees are gone through, and each time its names are checked again. Where a "
+			   "directory of a named tree may not be listed, a file whose names were not all found is hidden, by the rule hard-link. A name outside every named tree is known where a rule leads to it: a path, or a "
+			   "pattern in a directory that is written out; rules for any depth are looked for in the caller's home, in the named directories (those without a pattern) and in the directories that these lie in. "
+			   "A rule with a pattern above its last component is not looked for there. A directory with another name of a file in it that is moved during the run from outside the named trees to a hidden place "
+			   "inside is found a second later or, in a large tree, when fifty times as long has passed as going through it takes. Where a hidden name that was found in this way is a symbolic link, what it leads "
+			   "to is hidden, too; any other link with a secret's name is absent, and what it leads to is judged by its own name." },
+	{ "Changes on the host", "A file that was changed, replaced or removed shows so at the next open, a directory at the next listing. Attributes that were seen may be up to a minute old. A name that was asked for in vain is "
+				 "asked for again after a second." },
+	{ "Events", "Each open is told, of files and of directories, and each refusal, whether or not something is cached; a stat that the kernel answers from its cache is not. Pipes, sockets and devices are the "
+		    "kernel's own: a pipe of the host's is a new one inside, a device and a socket are dead, and opening one is not told." },
+	{ "Open files", "The server holds a descriptor for each file that the program has open. Where the caller's hard limit (ulimit -Hn) is reached the program gets ENFILE, and the record has a refusal by the rule open-files." },
+	{ "Writing", "Every change is refused with EROFS and told. Below --scratch it goes to memory. --export then writes scratch-N/changes.txt, with a line for each change: A (new), M "
+		     "(changed), D (removed) or R (a directory in place of another) and the path, with a slash after a directory, and for what is no file ` -> TARGET` (a link), ` (pipe)`, ` (socket)` or ` (device)`; "
+		     "scratch-N/files holds the new and changed files." },
+};
+
+static const struct { const char *id, *pattern; } secrets[] = {
+#define SECRET(id, pattern, what) { id, pattern },
+#include "fs/secrets.def"
+#undef SECRET
+};
 
 static const struct failure_text {
 	const char *name, *meaning, *remedy;
@@ -188,6 +217,32 @@ static void print_profiles(void)
 		"  \\(dqenv\\(dq: { \\(dqTZ\\(dq: \\(dqUTC\\(dq } }\n.fi\n.RE");
 }
 
+static void print_view(void)
+{
+	puts(".SH THE VIEW\nWhat is named with\n.B \\-\\-ro\nor\n.B \\-\\-scratch\nis shown through FUSE, read\\-only and without what is hidden. Hidden means absent, in listings too, and under every name.");
+	for (size_t i = 0; i < sizeof view_texts / sizeof *view_texts; i++) {
+		printf(".TP\n.B ");
+		man_text(view_texts[i].head);
+		putchar('\n');
+		man_text(view_texts[i].text);
+		putchar('\n');
+	}
+	puts(".PP\nThese are hidden unless they are named exactly or\n.B \\-\\-no\\-default\\-hide\nis given; events call them\n.BR secret: NAME:");
+	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
+		bool again = i > 0 && strcmp(secrets[i].id, secrets[i - 1].id) == 0;
+
+		if (!again) {
+			printf("%s.TP\n.B ", i ? "\n" : "");
+			man_text(secrets[i].id);
+			putchar('\n');
+		} else {
+			fputs(",\n", stdout);
+		}
+		man_text(secrets[i].pattern);
+	}
+	putchar('\n');
+}
+
 static void print_record(void)
 {
 	puts(".SH RESULT RECORD\nOne JSON object on one line. A JSON Schema of it is installed as record.schema.json.");
@@ -318,6 +373,46 @@ static void print_protocol(void)
 	}
 }
 
+/* "C-d, PageDown" for "<C-d> <PageDown>". */
+static void print_keys_of(const char *keys)
+{
+	for (bool first = true; *keys; first = false) {
+		size_t length = strcspn(keys, " ");
+		bool named = length > 2;
+
+		fputs(first ? "" : ", ", stdout);
+		man_bytes(keys + named, length - 2 * named);
+		keys += length;
+		keys += strspn(keys, " ");
+	}
+}
+
+static void print_console(void)
+{
+	static const struct { const char *name, *keys, *help; } keys[] = {
+#define KEY(id, name, keys, where, label, help) { name, keys, help },
+#include "tui/keys.def"
+#undef KEY
+	};
+
+	puts(".SH CONSOLE\n"
+		"Not every key works in every view; the line at the bottom and the help of\n.B ?\nsay which do. An action can be typed by its name after a colon.\n"
+		"In a question every key but\n.B y\nmeans no, and what was typed before it was there is thrown away.\n"
+		".PP\n"
+		"With\n.B \\-\\-script\nkeys come from a file and the picture stays in memory: a line is keys, such as j or <Enter>; one that begins with a colon is a command, of which\n"
+		".BR \":wait TEXT\" ,\n.BR \":events N\" ,\n.B :settle\n(the daemon has answered everything),\n.B \":resize COLUMNSxROWS\"\nand\n.B \":save\\-display FILE\"\nare for scripts.");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		puts(".TP");
+		fputs(".BR \"", stdout);
+		print_keys_of(keys[i].keys);
+		fputs("\" \" (", stdout);
+		man_text(keys[i].name);
+		printf(")\"\n%c", toupper((unsigned char)keys[i].help[0]));
+		man_text(keys[i].help + 1);
+		puts(".");
+	}
+}
+
 static void print_statuses(void)
 {
 	puts(".SH EXIT STATUS");
@@ -377,10 +472,12 @@ int main(void)
 	print_commands();
 	print_options();
 	print_profiles();
+	print_view();
 	print_record();
 	print_events();
 	print_tools();
 	print_protocol();
+	print_console();
 	print_statuses();
 	print_failures();
 	print_foot();

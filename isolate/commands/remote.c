@@ -115,14 +115,14 @@ bool remote_write_environment(struct json_writer *w, const struct options *o)
 	return valid;
 }
 
-static int write_request(struct buffer *out, enum command_set set, const struct options *o, const struct program *p, bool streams, struct error *err)
+int remote_request(struct buffer *out, enum command_set set, const struct options *o, const struct program *p, bool streams, bool follow, struct error *err)
 {
 	const char *method = protocol_methods[set == FOR_RUN ? METHOD_RUN : set == FOR_EXEC ? METHOD_EXECUTE : METHOD_VALIDATE].name;
 	char *directory = getcwd(NULL, 0);
 	struct json_writer w;
 	bool valid = directory && is_text(directory, strlen(directory));
 
-	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
+	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
 	json_begin(&w, out);
 	json_open_object(&w);
 	valid &= write_program(&w, p);
@@ -144,7 +144,7 @@ static int write_request(struct buffer *out, enum command_set set, const struct 
 		json_key(&w, "streams");
 		json_bool(&w, true);
 	}
-	if (o->events_file) {
+	if (follow) {
 		json_key(&w, "follow");
 		json_bool(&w, true);
 	}
@@ -203,7 +203,7 @@ static void take_text(struct buffer *out, struct json_slice value)
 }
 
 /* Prints what the command prints, from the record in place of the result. */
-static int print_record(struct json_slice record, enum command_set set, const struct options *o, int status)
+static int print_record(struct json_slice record, enum command_set set, bool json, int status)
 {
 	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"), exit_code = json_slice_of(record.text, record.length, "exit_code");
 	struct buffer text = BUFFER_INIT;
@@ -211,7 +211,7 @@ static int print_record(struct json_slice record, enum command_set set, const st
 	int written = EXIT_OK;
 
 	take_text(&r.error, json_slice_of(record.text, record.length, "error"));
-	if (set == FOR_EXEC || o->json) {
+	if (set == FOR_EXEC || json) {
 		buffer_add(&text, record.text, record.length);
 		written = answer_line(&text);
 	} else if (set == FOR_VALIDATE) {
@@ -228,16 +228,28 @@ static int print_record(struct json_slice record, enum command_set set, const st
 	return written == EXIT_OK ? status : written;
 }
 
+int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set, bool json, int *status, struct error *err)
+{
+	struct json_slice code;
+
+	if (!result.text)
+		return read_failure(failure, err);
+	code = json_slice_of(result.text, result.length, "status");
+	*status = print_record(json_slice_of(result.text, result.length, "record"), set, json, code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
+	return 0;
+}
+
 static int converse(struct client *c, const struct buffer *request, enum command_set set, const struct options *o, bool streams, struct follow *follow, int *status,
 		    struct error *err)
 {
+	static const char ID[] = "{\"id\":1,";
 	const int descriptors[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	int signals = signals_collect();
 
-	if (client_send(c, request->data, request->length, descriptors, streams ? 3 : 0, err) < 0)
+	if (client_send(c, ID, strlen(ID), descriptors, streams ? 3 : 0, err) < 0 || client_send(c, request->data + 1, request->length - 1, NULL, 0, err) < 0)
 		return -1;
 	for (;;) {
-		struct json_slice result, failure, code;
+		struct json_slice result, failure;
 		size_t line_length;
 		char *line;
 		int got = client_line(c, signals, &line, &line_length, err);
@@ -252,13 +264,8 @@ static int converse(struct client *c, const struct buffer *request, enum command
 			continue;
 		result = json_slice_of(line, line_length, "result");
 		failure = json_slice_of(line, line_length, "error");
-		if (failure.text)
-			return read_failure(failure, err);
-		if (!result.text)
-			continue;
-		code = json_slice_of(result.text, result.length, "status");
-		*status = print_record(json_slice_of(result.text, result.length, "record"), set, o, code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
-		return 0;
+		if (failure.text || result.text)
+			return remote_answer(result, failure, set, o->json, status, err);
 	}
 }
 
@@ -272,7 +279,7 @@ int remote_execute(const char *name, enum command_set set, const struct options 
 	struct terminal terminal = { .fd = -1, .master = -1, .keeper = -1 };
 	int status = EXIT_FAILED;
 
-	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) && write_request(&request, set, o, p, streams, &err) == 0 &&
+	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) && remote_request(&request, set, o, p, streams, o->events_file != NULL, &err) == 0 &&
 	    client_open(&client, o->socket_path, &err) == 0) {
 		/* Keys go to the program's terminal as they are. The supervisor, which is no process of this terminal, leaves that to us. */
 		if (o->tty)

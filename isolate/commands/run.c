@@ -19,6 +19,7 @@
 #include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
+#include "isolate/commands/watch.h"
 #include "isolate/options.h"
 #include "isolate/tiers/tier.h"
 
@@ -69,10 +70,12 @@ static int execute(const struct options *o, const struct program *p)
 	struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
 	struct buffer record = BUFFER_INIT;
-	const struct tier *tier = o->daemon ? NULL : tier_find(o->tier, &err);
+	const struct tier *tier = o->daemon || o->watch ? NULL : tier_find(o->tier, &err);
 	struct result result;
 	int status;
 
+	if (o->watch)
+		return watch_execute("run", FOR_RUN, o, p);
 	if (o->daemon)
 		return remote_execute("run", FOR_RUN, o, p);
 	if (!tier || result_init(&result, &err) < 0)

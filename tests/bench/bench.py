@@ -217,13 +217,13 @@ def read():
         while f.readinto(block):
             pass
 found = {}
-for name, work in (("imports", imports), ("find", find), ("read", read)):
+for name, work, repeats in (("imports", imports, 6), ("find", find, 16), ("read", read, 16)):
     times = []
-    for _ in range(6):
+    for _ in range(repeats):
         started = time.perf_counter()
         work()
         times.append(time.perf_counter() - started)
-    found[name] = [times[0], sorted(times[1:])[2]]
+    found[name] = [times[0], sorted(times[1:])[(repeats - 1) // 2]]
 print(json.dumps(found))
 """
 WALK_WORK = """
@@ -281,9 +281,10 @@ def bench_view(rounds, pattern, found):
         if peer:
             ways["fuse-overlayfs"] = lambda: json.loads(inside(["--view", "bind", "--ro", scratch + "/merged:/t"], VIEW_WORK, "/t", "/t/big", before=peer))
         measured = {way: [] for way in ways}
-        for _ in range(rounds):
-            for way, call in ways.items():
-                measured[way].append(call())
+        for turn in range(rounds):
+            # Each round begins with another one, so that none always has the same one before it.
+            for way in (list(ways) * 2)[turn % len(ways):][:len(ways)]:
+                measured[way].append(ways[way]())
 
         def median(way, name, warm):
             return statistics.median(m[name][warm] for m in measured[way])
@@ -334,7 +335,7 @@ def main():
     rounds = max(60, options.rounds)
     found = {}
     if re.search("view", options.only) or not options.only:
-        bench_view(max(5, rounds // 12), options.only, found)
+        bench_view(max(8, rounds // 5), options.only, found)
     if not shutil.which("bwrap"):
         print("bench: the rest is skipped: bubblewrap is not installed (./bootstrap --developer installs it)")
         return

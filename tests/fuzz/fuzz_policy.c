@@ -115,8 +115,29 @@ static void check(const struct policy *p, const struct rule *rules, size_t count
 		abort();
 	if (!secrets && (with.decision != v.decision || with.rule != v.rule))
 		abort();
+	if (policy_rule_told(p, v.rule) != v.rule)
+		abort();
 	if (v.rule != POLICY_RULE_NONE && ((size_t)v.rule >= policy_rule_count(p) || !*policy_rule_id(p, v.rule)))
 		abort();
+}
+
+/* The rules that hide, alone, hide all that they hide among the others; a second place that is hidden for one of them is hidden, or named exactly. */
+static void check_hides(struct policy *p, const char *path)
+{
+	struct policy *hides = policy_only_hides(p);
+	struct policy_verdict v = policy_decide(p, path, false), alone;
+
+	if (!hides)
+		return;
+	alone = policy_decide(hides, path, false);
+	if (policy_rule_hides(p, v.rule) && alone.rule == POLICY_RULE_NONE)
+		abort();
+	if (alone.rule != POLICY_RULE_NONE && *path && policy_hide_as(hides, alone.rule, path) >= 0) {
+		v = policy_decide(hides, path, false);
+		if (v.decision == POLICY_SHOW || strcmp(policy_rule_id(hides, v.rule), policy_rule_id(hides, policy_rule_told(hides, v.rule))) != 0)
+			abort();
+	}
+	policy_free(hides);
 }
 
 /* Nodes come and go with the names of the input, and their paths are put together again. */
@@ -173,6 +194,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else if (length > 0) {
 			tidy(at, length, r.text);
 			check(p, rules, count, secrets, r.text);
+			check_hides(p, r.text);
+			if (glob_fault(r.text) && !*glob_fault(r.text))
+				abort();
 			check_tree(r.text);
 		}
 		at += length + 1;

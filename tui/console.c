@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all views have in common: the lines around them, the way from one to the other, search, freezing, questions. See console.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tui/console.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tui/format.h"
+#include "tui/views.h"
+
+const struct view *const views[VIEW_COUNT] = {
+	[VIEW_RUNS] = &view_runs, [VIEW_EVENTS] = &view_events, [VIEW_OUTPUT] = &view_output, [VIEW_DETAIL] = &view_detail, [VIEW_RECORD] = &view_record,
+	[VIEW_HELP] = &view_help,
+};
+
+int64_t console_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool console_new(struct console *c, const struct tui_options *options, struct buffer *answer)
+{
+	*c = (struct console){
+		.options = options, .answer = answer, .link = { .fd = -1, .owner = c, .on_connected = feed_connected, .on_event = feed_event }, .cells = CELLS_INIT,
+		.stack = { VIEW_RUNS }, .depth = 1, .dirty = true, .log = log_new(), .runs = runs_new(), .detail = { .head = LINES_INIT, .program = LINES_INIT, .tail = LINES_INIT },
+		.record = { .lines = LINES_INIT }, .help = { .lines = LINES_INIT },
+	};
+	c->stream.list.follow = c->output.page.follow = true;
+	c->output.page.cut = false;
+	c->detail.stale = true;
+	return c->log && c->runs;
+}
+
+void console_free(struct console *c)
+{
+	link_close(&c->link);
+	log_free(c->log);
+	runs_free(c->runs);
+	cells_free(&c->cells);
+	lines_free(&c->detail.head);
+	lines_free(&c->detail.program);
+	lines_free(&c->detail.tail);
+	lines_free(&c->record.lines);
+	lines_free(&c->help.lines);
+	free(c->table.rows);
+}
+
+enum view_id console_view(const struct console *c)
+{
+	return c->stack[c->depth - 1];
+}
+
+int console_rows(const struct console *c)
+{
+	return c->cells.rows - 3;
+}
+
+void console_say(struct console *c, enum style style, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(c->message, sizeof c->message, format, args);
+	va_end(args);
+	c->message_style = style;
+	c->dirty = true;
+}
+
+struct run *console_run(struct console *c)
+{
+	char id[RUN_ID_MAX] = "";
+	struct log_entry *e = log_entry(c->log, c->stream.cursor);
+
+	if (console_view(c) == VIEW_EVENTS && e) {
+		json_slice_copy(json_slice_of(log_event(c->log, e).text, e->length, "subject"), id, sizeof id);
+		if (id[0] && runs_find(c->runs, id))
+			snprintf(c->run_id, sizeof c->run_id, "%s", id);
+	}
+	if (!c->run_id[0] && runs_newest(c->runs))
+		snprintf(c->run_id, sizeof c->run_id, "%s", runs_newest(c->runs)->id);
+	return runs_find(c->runs, c->run_id);
+}
+
+/* ---- from view to view ---- */
+
+static void enter(struct console *c)
+{
+	enum view_id id = console_view(c);
+
+	/* The stream stays as it was left as long as it is in sight, or below what is. */
+	if (id != VIEW_EVENTS && id != VIEW_RECORD && id != VIEW_HELP && !c->frozen)
+		log_protect(c->log, 0);
+	if (views[id]->enter)
+		views[id]->enter(c);
+	c->dirty = true;
+}
+
+void console_show_view(struct console *c, enum view_id id)
+{
+	if (id == VIEW_OUTPUT || id == VIEW_DETAIL)
+		console_run(c);
+	c->stack[0] = id;
+	c->depth = 1;
+	c->found[0] = '\0';
+	enter(c);
+}
+
+void console_open_view(struct console *c, enum view_id id)
+{
+	if (c->depth == VIEW_DEPTH || console_view(c) == id)
+		return;
+	c->stack[c->depth++] = id;
+	c->found[0] = '\0';
+	enter(c);
+}
+
+static void step_view(struct console *c, int step)
+{
+	int id = c->stack[0];
+
+	do
+		id = (id + step + VIEW_COUNT) % VIEW_COUNT;
+	while (!views[id]->name[0]);
+	console_show_view(c, (enum view_id)id);
+}
+
+static void end_watched(struct console *c, const char *text)
+{
+	struct run *run = runs_newest(c->runs);
+
+	(void)text;
+	c->leaving = true;
+	if (run)
+		feed_control(c, "sandbox.kill", run->id);
+	else
+		c->quit = true;
+}
+
+static void leave(struct console *c)
+{
+	if (c->depth > 1) {
+		c->depth--;
+		c->dirty = true;
+		return;
+	}
+	if (!c->options->request || c->answered) {
+		c->quit = true;
+		return;
+	}
+	screen_forget_keys();
+	prompt_question(&c->prompt, "The program still runs. End it and leave? [y/N] ", console_now_ms(), end_watched, NULL);
+}
+
+static void freeze(struct console *c)
+{
+	c->frozen = !c->frozen;
+	c->frozen_events = log_next(c->log);
+	c->frozen_total = log_total(c->log);
+	view_runs_refresh(c);
+	if (views[VIEW_EVENTS]->enter)
+		views[VIEW_EVENTS]->enter(c);
+}
+
+static void back(struct console *c)
+{
+	if (c->found[0])
+		c->found[0] = '\0';
+	else if (c->frozen)
+		freeze(c);
+	else if (c->depth > 1)
+		c->depth--;
+}
+
+/* ---- search ---- */
+
+static void search(struct console *c, int direction, bool from_here)
+{
+	const struct view *view = views[console_view(c)];
+
+	if (c->found[0] && view->find && !view->find(c, c->found, direction, from_here))
+		console_say(c, STYLE_WARN, "not found: %s", c->found);
+}
+
+static void search_typed(struct console *c, const char *text)
+{
+	snprintf(c->found, sizeof c->found, "%s", text);
+	c->message[0] = '\0';
+	search(c, 1, true);
+}
+
+static void search_done(struct console *c, const char *text)
+{
+	snprintf(c->found, sizeof c->found, "%s", text);
+}
+
+static void search_dropped(struct console *c, const char *text)
+{
+	(void)text;
+	c->found[0] = '\0';
+}
+
+/* ---- runs ---- */
+
+static void kill_run(struct console *c, const char *text)
+{
+	(void)text;
+	feed_control(c, "sandbox.kill", c->acted_id);
+}
+
+static void act_on_run(struct console *c, enum action action)
+{
+	struct run *run = console_run(c);
+	char label[300];
+
+	if (!run || !run_is_live(run)) {
+		console_say(c, STYLE_WARN, run ? "%.6s has ended already" : "no run is chosen", run ? run->id : "");
+		return;
+	}
+	if (action == ACTION_PAUSE) {
+		feed_control(c, run->state == RUN_PAUSED ? "sandbox.resume" : "sandbox.pause", run->id);
+		return;
+	}
+	snprintf(c->acted_id, sizeof c->acted_id, "%s", run->id);
+	snprintf(label, sizeof label, "End %.6s %.100s? [y/N] ", run->id, run->name[0] ? run->name : run->program);
+	screen_forget_keys();
+	prompt_question(&c->prompt, label, console_now_ms(), kill_run, NULL);
+}
+
+static void toggle_scope(struct console *c)
+{
+	struct run *run = console_run(c);
+	bool all = c->stream.subject[0] && console_view(c) == VIEW_EVENTS;
+
+	if (!run && !all)
+		return;
+	view_events_scope(c, all ? "" : run->id);
+	console_show_view(c, VIEW_EVENTS);
+}
+
+/* ---- actions ---- */
+
+static void ask_path(struct console *c)
+{
+	static const char *const NAMES[VIEW_COUNT] = {
+		[VIEW_EVENTS] = "cordon-events.ndjson", [VIEW_OUTPUT] = "cordon-output.txt", [VIEW_DETAIL] = "cordon-run.txt", [VIEW_RECORD] = "cordon-event.ndjson",
+	};
+	const char *name = NAMES[console_view(c)];
+
+	prompt_ask(&c->prompt, "write to new file: ", name ? name : "", files_write, NULL, NULL);
+}
+
+void console_act(struct console *c, enum action action)
+{
+	c->dirty = true;
+	switch (action) {
+	case ACTION_NONE: return;
+	case ACTION_QUIT: leave(c); return;
+	case ACTION_BACK: back(c); return;
+	case ACTION_HELP: console_open_view(c, VIEW_HELP); return;
+	case ACTION_VIEW_RUNS: console_show_view(c, VIEW_RUNS); return;
+	case ACTION_VIEW_EVENTS: console_show_view(c, VIEW_EVENTS); return;
+	case ACTION_VIEW_OUTPUT: console_show_view(c, VIEW_OUTPUT); return;
+	case ACTION_VIEW_DETAIL: console_show_view(c, VIEW_DETAIL); return;
+	case ACTION_NEXT_VIEW: step_view(c, 1); return;
+	case ACTION_PREVIOUS_VIEW: step_view(c, -1); return;
+	case ACTION_RUN_EVENTS: toggle_scope(c); return;
+	case ACTION_SEARCH: prompt_ask(&c->prompt, "/", "", search_done, search_typed, search_dropped); return;
+	case ACTION_SEARCH_NEXT: search(c, 1, false); return;
+	case ACTION_SEARCH_PREVIOUS: search(c, -1, false); return;
+	case ACTION_FREEZE: freeze(c); return;
+	case ACTION_TIMES: c->relative = !c->relative; return;
+	case ACTION_PAUSE:
+	case ACTION_KILL: act_on_run(c, action); return;
+	case ACTION_WRITE: ask_path(c); return;
+	case ACTION_COMMAND: prompt_ask(&c->prompt, ":", "", command_run, NULL, NULL); return;
+	case ACTION_SUSPEND: c->suspend = true; return;
+	case ACTION_REDRAW:
+		c->redraw = true;
+		feed_ask_list(c);
+		return;
+	default: views[console_view(c)]->act(c, action, console_rows(c));
+	}
+}
+
+void console_key(struct console *c, uint32_t key)
+{
+	c->dirty = true;
+	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
+		/* What cannot be seen is not acted on; leaving is always possible. */
+		c->quit |= (key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE && (!c->options->request || c->answered);
+		return;
+	}
+	if (c->prompt.kind != PROMPT_NONE) {
+		prompt_key(&c->prompt, c, key, console_now_ms());
+		return;
+	}
+	c->message[0] = '\0';
+	console_act(c, keys_action(key, views[console_view(c)]->where));
+}
+
+/* ---- the lines around a view ---- */
+
+static void draw_title(struct console *c)
+{
+	size_t live = 0;
+	char right[120];
+	int column = 1, width;
+
+	for (const struct run *run = runs_newest(c->runs); run; run = run->older)
+		live += run_is_live(run);
+	snprintf(right, sizeof right, "%s%zu live, %zu runs ", c->lost ? "NO DAEMON  " : "", live, runs_count(c->runs));
+	width = (int)strlen(right);
+	cells_paint(&c->cells, 0, 0, c->cells.columns, STYLE_TITLE);
+	if (c->cells.columns >= 76)
+		column += cells_text(&c->cells, 0, column, 8, STYLE_TITLE, "cordon  ");
+	for (int id = 0, number = 1; id < VIEW_COUNT; id++) {
+		bool current = c->stack[0] == (enum view_id)id;
+		char text[40];
+
+		if (!views[id]->name[0])
+			continue;
+		snprintf(text, sizeof text, current ? "[%d %s]" : " %d %s ", number++, views[id]->name);
+		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
+	}
+	if (column + width < c->cells.columns)
+		cells_text(&c->cells, 0, c->cells.columns - width, width, STYLE_TITLE, right);
+	else if (c->lost)
+		cells_text(&c->cells, 0, c->cells.columns - 10, 10, STYLE_TITLE, "NO DAEMON ");
+}
+
+static void draw_status(struct console *c)
+{
+	const struct view *view = views[console_view(c)];
+	struct buffer right = BUFFER_INIT;
+	int row = c->cells.rows - 2, width, room;
+	char text[FORMAT_MAX];
+
+	if (c->frozen)
+		buffer_printf(&right, "PAUSED +%s  ", format_count(log_total(c->log) - c->frozen_total, text));
+	if (view->status)
+		view->status(c, &right);
+	if (c->link.malformed)
+		buffer_printf(&right, "  %" PRIu64 " lines of the daemon were none of the protocol's", c->link.malformed);
+	width = right.length ? cells_width(right.data, right.length) : 0;
+	width = width > c->cells.columns - 2 ? c->cells.columns - 2 : width;
+	if (right.length)
+		cells_put(&c->cells, row, c->cells.columns - width - 1, width, c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
+	room = c->cells.columns - width - 3;
+	if (c->message[0])
+		cells_text(&c->cells, row, 1, c->message_style == STYLE_DENY && room < 20 ? c->cells.columns - 2 : room, c->message_style, c->message);
+	buffer_free(&right);
+}
+
+/* The keys that work here, from the table, as many as there is room for. */
+static void draw_footer(struct console *c)
+{
+	enum where where = views[console_view(c)]->where;
+	int row = c->cells.rows - 1, column = 1;
+
+	for (int action = 1; action < ACTION_COUNT; action++) {
+		const struct key_text *key = &key_texts[action];
+		char name[24];
+		int length, needed;
+
+		if (!(key->where & where) || !key->label[0])
+			continue;
+		/* The key that has a name without brackets in it: <Enter> is Enter. */
+		length = (int)strcspn(key->keys, " ");
+		snprintf(name, sizeof name, "%.*s", length > 2 ? length - 2 : length, key->keys + (length > 2));
+		needed = (int)(strlen(name) + strlen(key->label)) + 3;
+		if (column + needed > c->cells.columns)
+			continue;
+		column += cells_text(&c->cells, row, column, 20, STYLE_KEY, name) + 1;
+		column += cells_text(&c->cells, row, column, 20, STYLE_FAINT, key->label) + 2;
+	}
+}
+
+void console_draw(struct console *c)
+{
+	cells_clear(&c->cells);
+	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
+		cells_text(&c->cells, c->cells.rows / 2, 0, c->cells.columns, STYLE_PLAIN, "terminal too small");
+		cells_print(&c->cells, c->cells.rows / 2 + 1, 0, c->cells.columns, STYLE_PLAIN, "%dx%d, least %dx%d", c->cells.columns, c->cells.rows, COLUMNS_LEAST, ROWS_LEAST);
+		return;
+	}
+	draw_title(c);
+	views[console_view(c)]->draw(c, 1, console_rows(c));
+	draw_status(c);
+	if (c->prompt.kind != PROMPT_NONE)
+		prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1);
+	else
+		draw_footer(c);
+	c->dirty = false;
+}

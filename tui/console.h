@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The console's state, and how its parts hang together.
+ *
+ *   link  ->  log, runs (models)  ->  views draw cells  ->  screen, or a script's picture
+ *   keys  ->  actions  ->  prompt, view, console
+ *
+ * Models never know of views. A view draws from the models when it is asked to and keeps no more than where it stands. Everything runs in one thread, in the loop of loop.c.
+ */
+#ifndef CORDON_TUI_CONSOLE_H
+#define CORDON_TUI_CONSOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/cells.h"
+#include "tui/keys.h"
+#include "tui/link.h"
+#include "tui/list.h"
+#include "tui/log.h"
+#include "tui/page.h"
+#include "tui/prompt.h"
+#include "tui/runs.h"
+#include "tui/tui.h"
+
+enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_RECORD, VIEW_HELP, VIEW_COUNT };
+#define VIEW_DEPTH 8
+#define COLUMNS_LEAST 40
+#define ROWS_LEAST 10
+#define TABLE_MAX 4096
+
+struct view {
+	enum where where;
+	const char *name;      /* in the title line; "" for one that only opens over another */
+	void (*enter)(struct console *c);                          /* or NULL; it becomes the one that is shown */
+	void (*draw)(struct console *c, int row, int rows);
+	bool (*act)(struct console *c, enum action action, int rows); /* false: not its business */
+	bool (*find)(struct console *c, const char *text, int direction, bool from_here);
+	void (*status)(struct console *c, struct buffer *out);     /* for the line above the bottom */
+};
+extern const struct view *const views[VIEW_COUNT];
+
+/* One row of the table of runs as it is shown: the run by its id, since it may go. */
+struct table_row {
+	char id[RUN_ID_MAX];
+	struct run_text {
+		char cells[12][40];
+		char program[200];
+		enum style style;
+	} text;
+};
+
+struct console {
+	const struct tui_options *options;
+	struct link link;
+	struct log *log;
+	struct runs *runs;
+	struct cells cells;
+	struct prompt prompt;
+	bool dirty, quit, has_screen;
+	bool lost, was_lost;               /* the daemon; once before */
+	bool leaving;                      /* as soon as the request is answered */
+	bool suspend, redraw;              /* for the loop to do */
+	uint64_t last_sequence;            /* of the events that were taken */
+	bool list_wanted, list_asked;
+	int64_t list_at_ms;
+	bool relative;                     /* times */
+	bool frozen;
+	uint64_t frozen_events;            /* log_next when it was frozen */
+	uint64_t frozen_total;
+	char message[300];                 /* visible */
+	enum style message_style;
+	char found[PROMPT_TEXT_MAX];       /* what is searched for */
+
+	enum view_id stack[VIEW_DEPTH];    /* the last is shown */
+	int depth;
+	char run_id[RUN_ID_MAX];           /* the run that Output and Detail are about */
+	char acted_id[RUN_ID_MAX];         /* the run that a question is about */
+
+	struct {                           /* Runs */
+		struct list list;
+		bool moved;                /* else the cursor stays on the first row */
+		char cursor_id[RUN_ID_MAX];
+		int sort;
+		bool turned;
+		char filter[LOG_FILTER_MAX];
+		struct table_row *rows;    /* owned; as shown */
+		size_t count;
+	} table;
+	struct {                           /* Events */
+		struct list list;
+		uint64_t cursor, top, seen; /* serials */
+		char filter[LOG_FILTER_MAX], subject[RUN_ID_MAX];
+		int left;
+		size_t marks;
+	} stream;
+	struct {
+		struct page page;
+		char id[RUN_ID_MAX];
+		uint64_t frozen_lines;
+		char title[300];
+	} output;
+	struct {
+		struct page page;
+		struct lines head, program, tail;
+		char id[RUN_ID_MAX];
+		bool stale;
+		unsigned program_of;       /* which answer the program was made of */
+		int plots;                 /* rows that plots take at the top */
+		struct series cpu, use;    /* as shown */
+		char title[300], now[2][100];
+	} detail;
+	struct {                           /* one event */
+		struct page page;
+		struct lines lines;
+		uint64_t serial;
+	} record;
+	struct {
+		struct page page;
+		struct lines lines;
+	} help;
+	struct buffer *answer;             /* for the request of tui_options */
+	bool answered;
+};
+
+/* ---- console.c ---- */
+bool console_new(struct console *c, const struct tui_options *options, struct buffer *answer);
+void console_free(struct console *c);
+void console_draw(struct console *c);
+void console_key(struct console *c, uint32_t key);
+void console_act(struct console *c, enum action action);
+void console_show_view(struct console *c, enum view_id id); /* a view of the title line */
+void console_open_view(struct console *c, enum view_id id); /* over the one that is shown */
+enum view_id console_view(const struct console *c);
+int console_rows(const struct console *c);                  /* that a view has */
+void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int64_t console_now_ms(void);
+
+/* The run that is meant by an action of the view that is shown, or NULL. */
+struct run *console_run(struct console *c);
+
+/* ---- feed.c: what the daemon says ---- */
+void feed_connected(void *console);
+void feed_event(void *console, struct json_slice event);
+void feed_ask_list(struct console *c);
+void feed_ask_program(struct console *c, struct run *run);
+void feed_control(struct console *c, const char *method, const char *id);
+
+/* ---- command.c: what is typed behind ":" ---- */
+void command_run(struct console *c, const char *text);
+
+/* ---- files.c: what is written to files ---- */
+void files_write(struct console *c, const char *path);
+bool files_save_display(struct console *c, const char *path);
+
+/* ---- the modes ---- */
+int loop_screen(struct console *c, struct error *err);
+int loop_script(struct console *c, struct error *err);
+int loop_plain(struct console *c, struct error *err);
+
+#endif

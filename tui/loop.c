@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop on a terminal: waits for keys, the daemon and signals, and draws.
+ *
+ * Nothing ticks. Without an event, a key or a signal the process sleeps for as long as it takes. While events flow a picture is drawn at most 25 times a second; a key is answered at once. What is read
+ * of the connection in one turn is bounded, so keys are never more than that away. Signals come as reads (signalfd), so nothing happens in a handler.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tui/console.h"
+
+#define FRAME_MS 40
+
+struct turn {
+	int signals;
+	int64_t drawn_ms;   /* when the last picture was */
+	bool at_once;       /* a key wants its answer */
+	int ended_by;       /* a signal that ends the console */
+};
+
+static void measure(struct console *c)
+{
+	int rows, columns;
+
+	screen_measure(&rows, &columns);
+	cells_resize(&c->cells, rows, columns);
+	c->dirty = true;
+}
+
+static void take_signals(struct console *c, struct turn *t)
+{
+	struct signalfd_siginfo info;
+
+	while (read(t->signals, &info, sizeof info) == sizeof info) {
+		switch (info.ssi_signo) {
+		case SIGWINCH:
+			measure(c);
+			t->at_once = true;
+			break;
+		case SIGTSTP:
+			c->suspend = true;
+			break;
+		case SIGCONT:
+			c->redraw = true;
+			break;
+		default:
+			t->ended_by = (int)info.ssi_signo;
+			c->quit = true;
+		}
+	}
+}
+
+static void take_keys(struct console *c, struct turn *t)
+{
+	bool gone = false;
+	uint32_t key;
+
+	while (!c->quit && !c->suspend && screen_key(&key, &gone)) {
+		console_key(c, key);
+		t->at_once = true;
+	}
+	if (gone) {
+		t->ended_by = SIGHUP;
+		c->quit = true;
+	}
+}
+
+static void suspend(struct console *c)
+{
+	c->suspend = false;
+	screen_suspend();
+	measure(c);
+}
+
+static void draw(struct console *c, struct turn *t, int64_t now)
+{
+	bool asks = c->prompt.kind != PROMPT_NONE;
+
+	if (c->redraw) {
+		screen_redraw();
+		measure(c);
+		c->redraw = false;
+	}
+	console_draw(c);
+	c->dirty = false;
+	screen_show(&c->cells, asks ? c->cells.rows - 1 : -1, asks ? prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1) : 0);
+	t->drawn_ms = now;
+	t->at_once = false;
+}
+
+/* Until when there is nothing to do, in milliseconds; -1: for ever. */
+static int patience(const struct console *c, const struct turn *t, int64_t now)
+{
+	int least = link_timeout(&c->link, now);
+	int64_t waits[2] = { -1, -1 };
+
+	if (c->dirty)
+		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now ? 0 : t->drawn_ms + FRAME_MS - now;
+	if (c->list_wanted && !c->list_asked && !c->lost)
+		waits[1] = c->list_at_ms <= now ? 0 : c->list_at_ms - now;
+	for (int i = 0; i < 2; i++)
+		if (waits[i] >= 0 && (least < 0 || waits[i] < least))
+			least = (int)waits[i];
+	return least;
+}
+
+static void notice_loss(struct console *c)
+{
+	if (c->link.fd >= 0 || c->lost)
+		return;
+	c->lost = c->was_lost = true;
+	c->list_asked = false;
+	if (c->link.path)
+		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
+	else if (!c->answered)
+		console_say(c, STYLE_DENY, "What ran the program has ended without an answer. q leaves.");
+	c->answered |= !c->link.path;
+}
+
+static void turn(struct console *c, struct turn *t)
+{
+	struct pollfd ready[3] = { { screen_fd(), POLLIN, 0 }, { t->signals, POLLIN, 0 }, { c->link.fd, link_wants(&c->link), 0 } };
+	int64_t now = console_now_ms();
+
+	if (poll(ready, 3, patience(c, t, now)) < 0 && errno != EINTR)
+		c->quit = true;
+	now = console_now_ms();
+	if (ready[1].revents)
+		take_signals(c, t);
+	if (ready[0].revents)
+		take_keys(c, t);
+	if (ready[2].revents || c->link.more || c->link.fd < 0)
+		link_step(&c->link, now);
+	notice_loss(c);
+	if (c->list_wanted && !c->list_asked && !c->lost && c->list_at_ms <= now)
+		feed_ask_list(c);
+	if (c->suspend && !c->quit)
+		suspend(c);
+	if (c->dirty && !c->quit && (t->at_once || t->drawn_ms + FRAME_MS <= now))
+		draw(c, t, now);
+}
+
+int loop_screen(struct console *c, struct error *err)
+{
+	static const int TAKEN[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+	struct turn t = { .signals = -1 };
+	sigset_t taken, before;
+	int status = -1;
+
+	sigemptyset(&taken);
+	for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
+		sigaddset(&taken, TAKEN[i]);
+	sigprocmask(SIG_BLOCK, &taken, &before);
+	t.signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (t.signals < 0)
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for signals");
+	else
+		status = screen_open(c->options->theme, err);
+	if (status == 0) {
+		c->has_screen = true;
+		measure(c);
+		while (!c->quit)
+			turn(c, &t);
+		c->has_screen = false;
+		screen_close();
+	}
+	if (t.signals >= 0)
+		close(t.signals);
+	/* A signal that came again while this went on is not lost. */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (t.ended_by) {
+		signal(t.ended_by, SIG_DFL);
+		raise(t.ended_by);
+	}
+	return status;
+}
