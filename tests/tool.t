@@ -450,6 +450,43 @@ def _():
         tap.equal(served.call("t", {}, version=1)["record"]["output"], {}, "the connection goes on")
 
 
+@tap.test("through the daemon: nobody to ask is no answer, an answer that was lost may be asked for again, and one decision is made once", deadline=60)
+def _():
+    with Served() as served:
+        item = served.spawn(spec(), policy="operator_approval", threshold=1)
+        for _ in range(3):
+            answer = served.call("t")
+        tap.equal((answer["status"], answer["tool"]["state"]), (0, "pending"), "while nobody decides the tool goes on in trial, and its calls end as they would")
+        decision = {"name": "t", "user": USER, "hash": item["hash"], "version": 1, "reason": "read"}
+        with Client(served.daemon) as operator:
+            operator.send("tool.promote", decision, 1)
+        # that client went away without waiting for its answer
+        tap.equal(served.client.call("tool.promote", decision)["state"], "promoted", "asked again")
+        others = [Client(served.daemon) for _ in range(6)]
+        for number, other in enumerate(others):
+            other.send("tool.promote", dict(decision, reason="by %d" % number), number + 1)
+        tap.equal({other.answer()["result"]["reason"] for other in others}, {"read"}, "two operators agree: the first decision stands, with its reason")
+        for other in others:
+            other.close()
+        history = served.client.call("tool.history", {"user": USER})["history"]
+        tap.equal([h["decision"] for h in history], ["promoted"], "one row")
+        tap.eventually(lambda: [e["type"] for e in served.daemon.log()].count("tool.promoted") >= 1, "one event at least", 5)
+        both = [Client(served.daemon), Client(served.daemon)]
+        second = served.spawn(spec(implementation="return 2"), policy="operator_approval", threshold=1)
+        decision = {"name": "t", "user": USER, "hash": second["hash"], "version": 2}
+        both[0].send("tool.promote", decision, 1)
+        both[1].send("tool.reject", dict(decision, reason="no"), 1)
+        answers = [client.answer() for client in both]
+        tap.equal(answers[1]["result"]["state"], "rejected", "who says no is heard")
+        tap.ok("result" in answers[0] or answers[0]["error"]["data"]["failure"]["code"] == "tool_changed", "who says yes was first, or is told: %r" % answers[0])
+        tap.equal(served.client.call("tool.show", {"user": USER, "name": "t", "version": 2})["state"], "rejected", "and it stays")
+        tap.equal(served.failure("tool.promote", **decision)[0], "tool_changed", "until that is revoked")
+        served.client.call("tool.revoke", decision)
+        tap.equal(served.client.call("tool.promote", decision)["state"], "promoted", "then it can be promoted")
+        for client in both:
+            client.close()
+
+
 @tap.test("through the daemon: the console's reads do not wait for executions, and KILL ends a call")
 def _():
     with Served("--jobs", "1") as served:

@@ -364,6 +364,50 @@ static void test_sessions(void)
 	store_close(&s);
 }
 
+static void test_flood(void)
+{
+	struct store s = open_store("flood");
+	struct buffer out = BUFFER_INIT;
+	struct json_writer w;
+	struct item item;
+	char text[200];
+	int made = 0;
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(text, sizeof text, "return %d", i);
+		made += spawn(&s, "t", text, &(struct wanted){ .policy = "operator_approval", .threshold = 1 }, &item) == 1;
+		record(&s, item.id, NULL, &item);
+	}
+	json_begin(&w, &out);
+	json_open_array(&w);
+	ok(made == 50 && show_pending(&s, &w, &err) == 0, "50 versions of one tool, each of them due");
+	json_close_array(&w);
+	ok(out.data && strstr(out.data, "\"version\":50") && !strstr(strstr(out.data, "\"version\":") + 1, "\"version\":"), "are one thing to decide on: the newest");
+	buffer_free(&out);
+	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &item, &err) == 0 && item.version == 50, "and a call means that one");
+	snprintf(text, sizeof text, "WITH RECURSIVE n(i) AS (SELECT 51 UNION ALL SELECT i + 1 FROM n WHERE i < %d)", VERSIONS_MAX);
+	buffer_printf(&out, "%s INSERT INTO versions(name, version, hash, state, policy, threshold, created, created_by, lines, description, spec)"
+		      " SELECT 't', i, 'x', 'superseded', 'eager', 1, 0, 'x', 1, 'd', 's' FROM n", text);
+	ok(sqlite3_exec(s.db, out.data, NULL, NULL, NULL) == SQLITE_OK, "a full library");
+	ok(spawn(&s, "u", "return 1", NULL, &item) < 0 && err.code == FAILURE_LIBRARY_FULL, "takes nothing more: %s", err.context);
+	buffer_free(&out);
+	store_close(&s);
+}
+
+static void test_rejected_newest(void)
+{
+	struct store s = open_store("fallback");
+	struct item one, two, three, found;
+
+	spawn(&s, "t", "return 1", &(struct wanted){ .policy = "eager" }, &one);
+	record(&s, one.id, NULL, &one);
+	spawn(&s, "t", "return 2", NULL, &two);
+	spawn(&s, "t", "return 3", NULL, &three);
+	ok(decide(&s, decisions_reject, &three, false, &found) == 0, "the newest is rejected");
+	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == one.id, "a call means the promoted one, and not what was never looked at");
+	store_close(&s);
+}
+
 static void test_tampering(void)
 {
 	struct store s = open_store("tampered");
@@ -408,6 +452,7 @@ static void test_concurrency(void)
 				if (i == 0 && turn == TURNS / 2)
 					kill(getpid(), SIGKILL);
 			}
+			store_close(&mine);
 			_exit(0);
 		}
 	}
@@ -537,6 +582,8 @@ int main(void)
 	test_decisions();
 	test_sticky_policy();
 	test_sessions();
+	test_flood();
+	test_rejected_newest();
 	test_tampering();
 	test_concurrency();
 	test_show();

@@ -49,6 +49,8 @@ int decisions_promote(struct store *s, const struct decision *d, struct item *it
 {
 	if ((s->db && store_begin(s, err) < 0) || find(s, d, false, item, err) < 0)
 		return -1;
+	if (item->state == STATE_REJECTED)
+		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " (%s) was rejected; that is to be revoked first", item->name, item->version, item->hash);
 	if (item->state != STATE_PROMOTED && (versions_promote(s, item, d->who, d->reason, err) < 0 || item_of_id(s, item->id, item, err) < 0))
 		return -1;
 	return store_commit(s, err);

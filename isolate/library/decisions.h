@@ -18,7 +18,7 @@ struct decision {
 
 /*
  * Each returns 0 with the item as it is then, or -1 with TOOL_UNKNOWN or TOOL_CHANGED. Promoting what is promoted and rejecting what is rejected changes nothing and leaves no row: an
- * answer that was lost may be asked for again.
+ * answer that was lost may be asked for again. What is rejected cannot be promoted before that was revoked, so of two operators at once the one who says no is heard.
  */
 int decisions_promote(struct store *s, const struct decision *d, struct item *item, struct error *err);
 int decisions_reject(struct store *s, const struct decision *d, struct item *item, struct error *err);

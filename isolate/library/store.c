@@ -199,7 +199,7 @@ static int turn_on_wal(struct store *s, struct error *err)
 	}
 	if (code != SQLITE_OK)
 		return fail(s, code, "opening", err);
-	code = sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA secure_delete=OFF", NULL, NULL, NULL);
+	code = sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 	return code == SQLITE_OK ? 0 : fail(s, code, "opening", err);
 }
 

@@ -58,11 +58,24 @@ static int next_version(struct store *s, const char *name, int64_t *version, str
 	return status < 0 ? -1 : 0;
 }
 
+/* A model may write as many tools as it likes; a library has an end. */
+static int check_room(struct store *s, const char *name, struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "SELECT (SELECT count(DISTINCT name) FROM versions) >= ? AND NOT EXISTS (SELECT 1 FROM versions WHERE name = ?), (SELECT count(*) FROM versions) >= ?",
+					"iti", (int64_t)VERSIONS_TOOLS_MAX, name, (int64_t)VERSIONS_MAX);
+	int status = row ? store_step(s, row, err) : -1;
+
+	if (status > 0 && (sqlite3_column_int(row, 0) || sqlite3_column_int(row, 1)))
+		status = error_set(err, FAILURE_LIBRARY_FULL, 0, "spawning %s: the library of %s has %d tools, or %d versions", name, s->user, VERSIONS_TOOLS_MAX, VERSIONS_MAX);
+	sqlite3_finalize(row);
+	return status < 0 ? -1 : 0;
+}
+
 static int insert(struct store *s, const struct spawning *n, enum tool_policy policy, int64_t threshold, struct error *err)
 {
 	int64_t version = 0;
 
-	if (next_version(s, n->spec->name, &version, err) < 0)
+	if (check_room(s, n->spec->name, err) < 0 || next_version(s, n->spec->name, &version, err) < 0)
 		return -1;
 	if (store_run(s, err, "UPDATE versions SET state = 'superseded' WHERE name = ? AND state IN ('trial', 'pending')", "t", n->spec->name) < 0)
 		return -1;
@@ -134,12 +147,12 @@ int versions_find(struct store *s, const char *name, const struct reference *r, 
 		if (versions_look_up(s, name, r, item, err) < 0)
 			return -1;
 	} else {
-		const char *order = session ? "WHERE v.name = ? AND (v.state = 'promoted' OR (v.state <> 'rejected' AND v.session = ?)) ORDER BY v.session IS ? DESC, v.version DESC LIMIT 1"
-					    : "WHERE v.name = ? AND v.state <> 'rejected' ORDER BY v.version DESC LIMIT 1";
-		char sql[1024];
+		/* What another session put out of the running is still the newest of this one. */
+		static const char IN_SESSION[] = ITEM_SELECT "WHERE v.name = ?1 AND (v.state = 'promoted' OR (v.session = ?2 AND (v.state IN ('trial', 'pending') OR (v.state = 'superseded' AND"
+						 " v.version = (SELECT max(version) FROM versions WHERE name = ?1 AND session = ?2))))) ORDER BY v.session IS ?2 DESC, v.version DESC LIMIT 1";
+		static const char ANYWHERE[] = ITEM_SELECT "WHERE v.name = ? AND v.state IN ('trial', 'pending', 'promoted') ORDER BY v.version DESC LIMIT 1";
 
-		snprintf(sql, sizeof sql, ITEM_SELECT "%s", order);
-		status = item_first(s, store_query(s, err, sql, session ? "ttt" : "t", name, session, session), item, err);
+		status = item_first(s, store_query(s, err, session ? IN_SESSION : ANYWHERE, session ? "tt" : "t", name, session), item, err);
 		if (status < 0)
 			return -1;
 		/* Nothing that can be called: say why, by what there is. */

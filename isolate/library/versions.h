@@ -10,6 +10,9 @@
 
 #include "isolate/library/item.h"
 
+#define VERSIONS_TOOLS_MAX 2000  /* of one library */
+#define VERSIONS_MAX 10000
+
 /* Which version somebody means: any part may be missing. A hash may be cut to its first 8 digits or more. */
 struct reference {
 	int64_t version;             /* 0: none */
@@ -27,12 +30,12 @@ struct spawning {
 
 /*
  * Adds a specification. *item is what the library has then: the new version, or the newest one when it is the same in everything; *is_new says which. Returns 0, or -1 with
- * TOOL_REJECTED where the last that was decided on this code is that it is rejected.
+ * TOOL_REJECTED where the last that was decided on this code is that it is rejected, or LIBRARY_FULL.
  */
 int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
 
 /*
- * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else the newest that is not rejected.
+ * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else the newest that is in trial, pending or promoted.
  * Returns 0, or -1 with TOOL_UNKNOWN or TOOL_REJECTED.
  */
 int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
