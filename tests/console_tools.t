@@ -7,11 +7,13 @@ The library is a pretended one; what the console asks it to decide is what is ju
 # Field cases: A1 hostile text in what is approved · A3 A4 no approver, a console that dies · A5 content that changed meanwhile · A7 floods · approvals: type-ahead, truncation, marks
 import os
 import re
+import shutil
 import signal
 import time
 
 from lib import leaks, sandbox, tap
 from lib.console import Terminal, environment, golden, script
+from lib.daemon import Client, Daemon
 from lib.sandbox import CORDON
 from lib.tools import Library, item
 
@@ -248,14 +250,71 @@ def _():
         tap.equal([d[:2] for d in daemon.decisions], [("promoted", "extract")], "by the next console")
 
 
+@tap.test("with the daemon itself: a tool waits, is read and approved in the console, and a new daemon has it", deadline=60)
+def _():
+    home = leaks.scratch()
+    spec = {"name": "extract", "description": "find numbers", "parameters": {"text": {"type": "string"}}, "implementation": "import re\nreturn re.findall(r'[0-9]+', args['text'])\n", "allowed_imports": ["re"]}
+    daemon = Daemon(env=dict(os.environ, XDG_DATA_HOME=home))
+    with daemon, Terminal(CORDON, "console", "--socket", daemon.socket) as terminal, Client(daemon) as client:
+        terminal.keys("5")
+        terminal.expect("Nothing waits for a decision")
+        made = client.call("tool.spawn", {"spec": spec, "user": "ada", "policy": "operator_approval", "threshold": 2, "options": {"python": sandbox.PYTHON}})
+        terminal.keys("6")
+        terminal.expect("extract", "trial")
+        for _ in range(2):
+            answer = client.call("tool.call", {"name": "extract", "args": {"text": "a1 b22"}, "user": "ada", "options": {"python": sandbox.PYTHON}})
+            tap.equal(answer["record"]["output"], ["1", "22"], "output")
+        terminal.keys("5")
+        terminal.expect("5 Pending 1", "extract")
+        terminal.keys("Enter")
+        terminal.expect("TOOL extract version 1 of ada, pending", "find numbers")
+        terminal.keys("G")
+        terminal.expect("return re.findall", "end of the source", "read to the end")
+        terminal.keys("a")
+        terminal.expect("Approve extract v1?")
+        start = made["hash"][:4]
+        tap.eventually(lambda: terminal.text(start[0]) or terminal.picture().splitlines()[-1].rstrip().endswith(": " + start[0]), "the question takes keys", 5)
+        terminal.text(start[1:])
+        terminal.keys("Enter")
+        terminal.expect("promote extract version 1: promoted")
+        terminal.keys("q")
+        terminal.expect("Nothing waits for a decision")
+        item = client.call("tool.list", {"user": "ada"})["tools"][0]
+        tap.equal((item["state"], item["hash"], item["reason"]), ("promoted", made["hash"], "approved on the console"), "the library")
+        # It is spawned anew with other code; a console that has read the old one is refused.
+        client.call("tool.spawn", {"spec": dict(spec, implementation="import re\nreturn []\n"), "user": "ada", "options": {"python": sandbox.PYTHON}})
+        for _ in range(2):
+            client.call("tool.call", {"name": "extract", "args": {"text": ""}, "version": 2, "user": "ada", "options": {"python": sandbox.PYTHON}})
+        terminal.expect("5 Pending 1")
+        terminal.keys("Enter")
+        terminal.expect("version 2 of ada, pending")
+        terminal.keys("/")
+        terminal.text("What changed")
+        terminal.keys("Enter")
+        terminal.expect("-return re.findall", "+return []")
+        terminal.keys("x")
+        terminal.expect("Why is extract rejected?")
+        tap.eventually(lambda: terminal.text("f") or terminal.picture().splitlines()[-1].rstrip().endswith("? f"), "the question takes keys", 5)
+        terminal.text("inds nothing")
+        terminal.keys("Enter")
+        terminal.expect("reject extract version 2: rejected")
+        tap.equal([(d["decision"], d["reason"]) for d in client.call("tool.history", {"user": "ada"})["history"]], [("rejected", "finds nothing"), ("promoted", "approved on the console")], "history")
+        kinds = [e["type"] for e in daemon.log() if e["type"].startswith("tool.pro") or e["type"] == "tool.rejected"]
+        tap.equal(kinds, ["tool.promotion_pending", "tool.promoted", "tool.promotion_pending", "tool.rejected"], "each is an event")
+    with Daemon(env=dict(os.environ, XDG_DATA_HOME=home)) as fresh, Client(fresh) as client:
+        tap.equal([(t["name"], t["version"]) for t in client.call("tool.list", {"user": "ada"})["tools"] if t["state"] == "promoted"], [("extract", 1)], "a new daemon has it")
+    shutil.rmtree(home)
+
+
 @tap.test("the bell rings when a tool begins to wait, not for what waits already, and never with --quiet", deadline=60)
 def _():
     for options, rings in (((), 1), (("--quiet",), 0)):
         with library() as daemon:
             with Terminal("sh", "-c", "script -qfc '%s console --socket %s %s' %s/typescript" % (CORDON, daemon.path, " ".join(options), leaks_directory())) as terminal:
                 terminal.expect("5 Pending 3")
-                daemon.becomes_pending(item("fourth", "return 6\n"))
-                terminal.expect("5 Pending 4")
+                for n in range(20):
+                    daemon.becomes_pending(item("more_%d" % n, "return 6\n"))
+                terminal.expect("5 Pending 23")
                 terminal.keys("q")
                 terminal.status()
             with open(os.path.join(leaks_directory(), "typescript"), "rb") as file:

@@ -74,7 +74,7 @@ struct console {
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
 	bool tools_wanted, tools_asked;
-	int64_t tools_at_ms;
+	int64_t tools_at_ms, rang_ms;
 	bool relative;                     /* times */
 	bool frozen;
 	uint64_t frozen_events;            /* log_next when it was frozen */

@@ -17,6 +17,7 @@
 #include "tui/value.h"
 
 #define ASK_PAUSE_MS 200
+#define BELL_PAUSE_MS 2000 /* a flood rings once */
 
 void feed_error(struct json_slice error, struct buffer *out)
 {
@@ -87,8 +88,10 @@ void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
 	c->tools_wanted = true;
 	c->tool.stale = true;
 	/* What is replayed rang when it happened. */
-	if (is_news && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen && !c->options->quiet)
+	if (is_news && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen && !c->options->quiet && console_now_ms() - c->rang_ms > BELL_PAUSE_MS) {
+		c->rang_ms = console_now_ms();
 		screen_bell();
+	}
 }
 
 /* ---- one tool ---- */
