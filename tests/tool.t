@@ -144,7 +144,7 @@ def _():
     slow = spec("slow", "while True: pass", timeout_s=0.3)
     library.spawn(slow)
     record = library.call("slow", status=1).record
-    tap.equal(record["timed_out"], True, "the limit is the specification's")
+    tap.like(record["error"], "timed out after 0.30s", "the limit is the specification's")
     tap.equal(library.tool("call", "--json", "--python", PYTHON, "slow").expect(1).json["tool"]["failures"], 2, "--json has record and tool")
 
 
@@ -302,7 +302,10 @@ def _():
     with open(profile, "w", encoding="utf-8") as file:
         json.dump({"timeout": 50, "allow": ["os"], "memory": 4000}, file)
     library.spawn(spec("slow", "while True: pass", timeout_s=0.3))
-    tap.equal(library.tool("call", "--python", PYTHON, "--profile", profile, "slow").expect(1).record["timed_out"], True, "a profile's limits are not the tool's")
+    record = library.tool("call", "--python", PYTHON, "--profile", profile, "slow").expect(1).record
+    tap.like(record["error"], "timed out after 0.30s", "a profile's limits are not the tool's")
+    library.spawn(spec("large", "return len(bytearray(200 << 20))", timeout_s=20, memory_mb=64))
+    tap.like(library.tool("call", "--python", PYTHON, "--profile", profile, "large").expect(1).record["error"], "MemoryError|memory", "nor is its memory")
 
 
 @tap.test("a library that is damaged, foreign or newer is a clear failure, and stays as it is")
