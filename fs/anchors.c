@@ -37,7 +37,7 @@ struct search {
 	struct base bases[BASES_MAX];
 	size_t base_count;
 	struct listing listing;
-	bool failed;
+	bool all, failed;
 };
 
 static void add_base(struct search *s, const char *path, bool patterns)
@@ -82,7 +82,7 @@ static void take(struct search *s, const char *real, const struct stat *st)
 {
 	struct policy_verdict verdict = policy_decide(s->v->policy, real, false);
 
-	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) || view_covers(s->v, real, SIZE_MAX))
+	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) || (!s->all && view_covers(s->v, real, SIZE_MAX)))
 		return;
 	if (object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), verdict.rule) < 0)
 		s->failed = true;
@@ -188,9 +188,9 @@ static void look_below(struct search *s, int rule, const char *base, const char 
 		look(s, rule, *directory ? directory : "/", last, own);
 }
 
-int anchors_find(struct view *v, const char *home)
+int anchors_find(struct view *v, const char *home, bool all)
 {
-	struct search s = { .v = v };
+	struct search s = { .v = v, .all = all };
 	size_t count = policy_rule_count(v->policy);
 
 	add_bases(&s, home);

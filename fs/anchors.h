@@ -12,7 +12,10 @@
 
 #include "fs/view.h"
 
-/* Looks for all rules of v->policy. home: the caller's, "" for none. 0, or -1 without memory. */
-int anchors_find(struct view *v, const char *home);
+/*
+ * Looks for all rules of v->policy. home: the caller's, "" for none. all: what is found in the named trees becomes an anchor, too, because the server will not see all that
+ * the caller sees. 0, or -1 without memory.
+ */
+int anchors_find(struct view *v, const char *home, bool all);
 
 #endif

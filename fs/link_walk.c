@@ -136,6 +136,15 @@ int links_place(const struct view *v, struct links *l, uint32_t directory, const
 	return anchored ? v->top : v->trees[d->root].fd;
 }
 
+static bool was_seen(struct walk *w, uint32_t directory)
+{
+	int top = links_place(w->v, w->l, directory, NULL);
+	bool is_mount;
+	struct stat st;
+
+	return top >= 0 && object_stat(top, w->l->relative, &st, &is_mount) == 0 && object_set_find(&w->v->known, st.st_dev, st.st_ino, true) >= 0;
+}
+
 /*
  * A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen; what has gone from a directory that is
  * still in its place was removed.
@@ -147,7 +156,7 @@ static void unseen(struct walk *w, uint32_t directory, int error)
 	struct stat st;
 	int top;
 
-	if (error == EACCES && outside)
+	if (error == EACCES && (outside || was_seen(w, directory)))
 		return;
 	if (error != ENOENT && error != ENOTDIR && error != ELOOP) {
 		w->l->cut = true;

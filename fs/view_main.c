@@ -141,7 +141,7 @@ static int fill_view(struct start *s)
 		if (view_add_place(s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the places to mount on");
 	}
-	if (anchors_find(s->view, plan_string(p, p->directory)) < 0)
+	if (anchors_find(s->view, plan_string(p, p->directory), s->other_user) < 0)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for what is hidden beside the named trees");
 	if (check_trees(s) < 0 || check_masks(s) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
 		return -1;

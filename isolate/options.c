@@ -42,21 +42,51 @@ static void list_free(struct string_list *list)
 	free(list->items);
 }
 
+/* From the table, so that no option that owns memory is forgotten here. */
+static void free_value(struct options *o, const struct option_row *row)
+{
+	void *field = (char *)o + row->offset;
+
+	switch (row->kind) {
+	case OPTION_TEXT:
+	case OPTION_ARGS:
+		free(*(char **)field);
+		*(char **)field = NULL;
+		break;
+	case OPTION_NAMES:
+	case OPTION_LIST:
+	case OPTION_VARIABLE:
+	case OPTION_ENV:
+	case OPTION_MASK:
+		list_free(field);
+		*(struct string_list *)field = (struct string_list){ 0 };
+		break;
+	case OPTION_BIND:
+	case OPTION_SCRATCH:
+		for (size_t i = 0; i < o->ro_count; i++) {
+			free(o->ro[i].source);
+			free(o->ro[i].target);
+		}
+		free(o->ro);
+		o->ro = NULL;
+		o->ro_count = 0;
+		break;
+	case OPTION_FLAG:
+	case OPTION_SECONDS:
+	case OPTION_MEGABYTES:
+	case OPTION_COUNT:
+	case OPTION_NETWORK:
+	case OPTION_VIEW:
+	case OPTION_PROFILE:
+	case OPTION_HELP:
+		break;
+	}
+}
+
 void options_free(struct options *o)
 {
-	char *texts[] = { o->tier, o->export_dir, o->python, o->script_file, o->code_text, o->args_json, o->return_expr, o->events_file, o->socket_path,
-		o->audit_file, o->type_glob, o->subject, o->theme, o->size, o->user, o->session, o->agent, o->policy, o->reason };
-	struct string_list *lists[] = { &o->env, &o->inherit_env, &o->copy_in, &o->allow, &o->permit, &o->preload, &o->hide, &o->mask };
-
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		free(texts[i]);
-	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-		list_free(lists[i]);
-	for (size_t i = 0; i < o->ro_count; i++) {
-		free(o->ro[i].source);
-		free(o->ro[i].target);
-	}
-	free(o->ro);
+	for (size_t i = 0; i < option_row_count; i++)
+		free_value(o, &option_rows[i]);
 	memset(o, 0, sizeof *o);
 }
 

@@ -282,6 +282,23 @@ def _():
     tap.equal(record["stdout"], "RC\nPLAIN\n", record["stderr"])
 
 
+@test("a hidden directory in a named tree that only root may enter does not keep linked files from showing, and hides its own")
+def _():
+    sandbox.need_root()
+    top = place()
+    os.makedirs(top + "/tree/lib")
+    write(top + "/tree/.ssh/deep/key", "KEY\n")
+    os.link(top + "/tree/.ssh/deep/key", top + "/tree/lib/key")
+    os.link(write(top + "/store/x", "STORED\n"), top + "/tree/lib/x")
+    os.chmod(top + "/tree/.ssh/deep", 0o700)
+    os.chmod(top + "/tree/.ssh", 0o700)
+    script = "cat %s/tree/lib/x %s/tree/lib/key" % (top, top)
+    tap.equal(sandbox.shell(script, "--ro", top + "/tree").record["stdout"], "STORED\n", "what is linked from outside shows")
+    os.makedirs(top + "/tree/other")
+    os.chmod(top + "/tree/other", 0o700)
+    tap.equal(sandbox.shell(script, "--ro", top + "/tree").record["stdout"], "", "one that no rule hides could hold anything")
+
+
 @test("a device behind a secret's name hides nothing else, nor does a link that leads nowhere")
 def _():
     top = dotfiles()

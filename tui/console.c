@@ -18,7 +18,7 @@
 
 const struct view *const views[VIEW_COUNT] = {
 	[VIEW_RUNS] = &view_runs, [VIEW_EVENTS] = &view_events, [VIEW_OUTPUT] = &view_output, [VIEW_DETAIL] = &view_detail, [VIEW_RECORD] = &view_record,
-	[VIEW_HELP] = &view_help,
+	[VIEW_HELP] = &view_help, [VIEW_PENDING] = &view_pending, [VIEW_TOOLS] = &view_tools, [VIEW_TOOL] = &view_tool,
 };
 
 int64_t console_now_ms(void)
@@ -29,12 +29,22 @@ int64_t console_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t console_wall_ns(const struct console *c)
+{
+	struct timespec now;
+
+	if (c->options->script)
+		return c->newest_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 bool console_new(struct console *c, const struct tui_options *options, struct buffer *answer)
 {
 	*c = (struct console){
 		.options = options, .answer = answer, .link = { .fd = -1, .owner = c, .on_connected = feed_connected, .on_event = feed_event }, .cells = CELLS_INIT,
 		.stack = { VIEW_RUNS }, .depth = 1, .dirty = true, .log = log_new(), .runs = runs_new(), .detail = { .head = LINES_INIT, .program = LINES_INIT, .tail = LINES_INIT },
-		.record = { .lines = LINES_INIT }, .help = { .lines = LINES_INIT },
+		.tool = { .head = LINES_INIT, .source = LINES_INIT }, .record = { .lines = LINES_INIT }, .help = { .lines = LINES_INIT },
 	};
 	c->stream.list.follow = c->output.page.follow = true;
 	c->output.page.cut = false;
@@ -54,6 +64,12 @@ void console_free(struct console *c)
 	lines_free(&c->record.lines);
 	lines_free(&c->help.lines);
 	free(c->table.rows);
+	tools_free(&c->tools);
+	lines_free(&c->tool.head);
+	lines_free(&c->tool.source);
+	buffer_free(&c->tool.shown);
+	buffer_free(&c->tool.history);
+	free(c->decision.tools);
 }
 
 enum view_id console_view(const struct console *c)
@@ -106,8 +122,16 @@ static void enter(struct console *c)
 	c->dirty = true;
 }
 
+/* A console that watches one run has no libraries to show. */
+static bool has_view(const struct console *c, enum view_id id)
+{
+	return views[id]->name[0] && !(c->options->request && (id == VIEW_PENDING || id == VIEW_TOOLS));
+}
+
 void console_show_view(struct console *c, enum view_id id)
 {
+	if (!has_view(c, id))
+		return;
 	if (id == VIEW_OUTPUT || id == VIEW_DETAIL)
 		console_run(c);
 	c->stack[0] = id;
@@ -131,7 +155,7 @@ static void step_view(struct console *c, int step)
 
 	do
 		id = (id + step + VIEW_COUNT) % VIEW_COUNT;
-	while (!views[id]->name[0]);
+	while (!has_view(c, (enum view_id)id));
 	console_show_view(c, (enum view_id)id);
 }
 
@@ -253,7 +277,7 @@ static void toggle_scope(struct console *c)
 static void ask_path(struct console *c)
 {
 	static const char *const NAMES[VIEW_COUNT] = {
-		[VIEW_EVENTS] = "cordon-events.ndjson", [VIEW_OUTPUT] = "cordon-output.txt", [VIEW_DETAIL] = "cordon-run.txt", [VIEW_RECORD] = "cordon-event.ndjson",
+		[VIEW_EVENTS] = "cordon-events.ndjson", [VIEW_OUTPUT] = "cordon-output.txt", [VIEW_DETAIL] = "cordon-run.txt", [VIEW_RECORD] = "cordon-event.ndjson", [VIEW_TOOL] = "cordon-tool.txt",
 	};
 	const char *name = NAMES[console_view(c)];
 
@@ -272,6 +296,8 @@ void console_act(struct console *c, enum action action)
 	case ACTION_VIEW_EVENTS: console_show_view(c, VIEW_EVENTS); return;
 	case ACTION_VIEW_OUTPUT: console_show_view(c, VIEW_OUTPUT); return;
 	case ACTION_VIEW_DETAIL: console_show_view(c, VIEW_DETAIL); return;
+	case ACTION_VIEW_PENDING: console_show_view(c, VIEW_PENDING); return;
+	case ACTION_VIEW_TOOLS: console_show_view(c, VIEW_TOOLS); return;
 	case ACTION_NEXT_VIEW: step_view(c, 1); return;
 	case ACTION_PREVIOUS_VIEW: step_view(c, -1); return;
 	case ACTION_RUN_EVENTS: toggle_scope(c); return;
@@ -288,6 +314,7 @@ void console_act(struct console *c, enum action action)
 	case ACTION_REDRAW:
 		c->redraw = true;
 		feed_ask_list(c);
+		feed_ask_tools(c);
 		return;
 	default: views[console_view(c)]->act(c, action, console_rows(c));
 	}
@@ -322,18 +349,19 @@ static void draw_title(struct console *c)
 	snprintf(right, sizeof right, "%s%zu live, %zu runs ", c->lost ? "NO DAEMON  " : "", live, runs_count(c->runs));
 	width = (int)strlen(right);
 	cells_paint(&c->cells, 0, 0, c->cells.columns, STYLE_TITLE);
-	if (c->cells.columns >= 76)
+	if (c->cells.columns >= 100)
 		column += cells_text(&c->cells, 0, column, 8, STYLE_TITLE, "cordon  ");
 	for (int id = 0, number = 1; id < VIEW_COUNT; id++) {
 		bool current = c->stack[0] == (enum view_id)id;
-		char text[40];
+		char text[40], count[16];
 
-		if (!views[id]->name[0])
+		if (!has_view(c, (enum view_id)id))
 			continue;
-		snprintf(text, sizeof text, current ? "[%d %s]" : " %d %s ", number++, views[id]->name);
+		snprintf(count, sizeof count, id == VIEW_PENDING && c->tools.pending.count ? " %zu" : "", c->tools.pending.count);
+		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++, views[id]->name, count);
 		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
 	}
-	if (column + width < c->cells.columns)
+	if (column + width <= c->cells.columns)
 		cells_text(&c->cells, 0, c->cells.columns - width, width, STYLE_TITLE, right);
 	else if (c->lost)
 		cells_text(&c->cells, 0, c->cells.columns - 10, 10, STYLE_TITLE, "NO DAEMON ");
@@ -357,8 +385,14 @@ static void draw_status(struct console *c)
 	if (right.length)
 		cells_put(&c->cells, row, c->cells.columns - width - 1, width, c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
 	room = c->cells.columns - width - 3;
+	if (c->message[0] && cells_width(c->message, strlen(c->message)) > room) {
+		/* What is said matters more than where one stands. */
+		for (int i = 0; i < c->cells.columns; i++)
+			c->cells.at[row * c->cells.columns + i] = (struct cell){ { ' ', 0 }, STYLE_PLAIN };
+		room = c->cells.columns - 2;
+	}
 	if (c->message[0])
-		cells_text(&c->cells, row, 1, c->message_style == STYLE_DENY && room < 20 ? c->cells.columns - 2 : room, c->message_style, c->message);
+		cells_text(&c->cells, row, 1, room, c->message_style, c->message);
 	buffer_free(&right);
 }
 

@@ -21,9 +21,10 @@
 #include "tui/page.h"
 #include "tui/prompt.h"
 #include "tui/runs.h"
+#include "tui/tools.h"
 #include "tui/tui.h"
 
-enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_RECORD, VIEW_HELP, VIEW_COUNT };
+enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, VIEW_TOOLS, VIEW_RECORD, VIEW_TOOL, VIEW_HELP, VIEW_COUNT };
 #define VIEW_DEPTH 8
 #define COLUMNS_LEAST 40
 #define ROWS_LEAST 10
@@ -50,6 +51,12 @@ struct table_row {
 	} text;
 };
 
+/* Where a list of tools stands: the version by its key. */
+struct tool_table {
+	struct list list;
+	char cursor[TOOL_KEY_MAX], filter[LOG_FILTER_MAX];
+};
+
 struct console {
 	const struct tui_options *options;
 	struct link link;
@@ -62,8 +69,12 @@ struct console {
 	bool leaving;                      /* as soon as the request is answered */
 	bool suspend, redraw;              /* for the loop to do */
 	uint64_t last_sequence;            /* of the events that were taken */
+	uint64_t news_after;               /* events up to this had happened before we came */
+	int64_t newest_ns;                 /* the time of the newest event */
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
+	bool tools_wanted, tools_asked;
+	int64_t tools_at_ms, rang_ms;
 	bool relative;                     /* times */
 	bool frozen;
 	uint64_t frozen_events;            /* log_next when it was frozen */
@@ -119,6 +130,23 @@ struct console {
 		struct page page;
 		struct lines lines;
 	} help;
+	struct tools tools;
+	struct tool_table pending, current;
+	struct {                           /* one version of a tool */
+		struct tool item;
+		struct page page;
+		struct lines head, source;
+		struct buffer shown, history; /* answers of the daemon */
+		char source_of[TOOL_KEY_MAX]; /* whose source the lines are */
+		char about[16];            /* which question's answer is waited for */
+		unsigned number;
+		bool asked, made, complete, stale;
+	} tool;
+	struct {                           /* what a question is about */
+		struct tool *tools;        /* owned */
+		size_t count;
+		char wanted[16], reason[PROMPT_TEXT_MAX];
+	} decision;
 	struct buffer *answer;             /* for the request of tui_options */
 	bool answered;
 };
@@ -135,6 +163,7 @@ enum view_id console_view(const struct console *c);
 int console_rows(const struct console *c);                  /* that a view has */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int64_t console_now_ms(void);
+int64_t console_wall_ns(const struct console *c);          /* now; for a script, when the newest event was */
 
 /* The run that is meant by an action of the view that is shown, or NULL. */
 struct run *console_run(struct console *c);
@@ -145,6 +174,17 @@ void feed_event(void *console, struct json_slice event);
 void feed_ask_list(struct console *c);
 void feed_ask_program(struct console *c, struct run *run);
 void feed_control(struct console *c, const char *method, const char *id);
+
+/* ---- feed_tools.c ---- */
+void feed_ask_tools(struct console *c);
+void feed_ask_tool(struct console *c);
+void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason);
+void feed_tool_event(struct console *c, struct json_slice type, bool is_news);
+void feed_error(struct json_slice error, struct buffer *out);
+
+/* Asks for what is wanted, when it is time; feed_patience says in how many milliseconds that is (-1: nothing is wanted). */
+void feed_ask_wanted(struct console *c, int64_t now_ms);
+int feed_patience(const struct console *c, int64_t now_ms);
 
 /* ---- command.c: what is typed behind ":" ---- */
 void command_run(struct console *c, const char *text);

@@ -23,8 +23,8 @@ static void say_error(struct console *c, const char *what, struct json_slice err
 {
 	struct buffer text = BUFFER_INIT;
 
-	value_shown(value_of(error, "message"), &text);
-	console_say(c, STYLE_DENY, "%s: %s", what, text.length ? text.data : "the daemon is gone");
+	feed_error(error, &text);
+	console_say(c, STYLE_DENY, "%s: %s", what, text.length ? text.data : "");
 	buffer_free(&text);
 }
 
@@ -50,9 +50,12 @@ static void on_info(void *owner, const char *about, struct json_slice result, st
 	/* A log that ends before what we know of is another one. */
 	if (c->last_sequence == 0 || c->last_sequence >= next)
 		c->last_sequence = oldest > 0 ? oldest - 1 : 0;
+	if (c->news_after == 0)
+		c->news_after = next - 1;
 	snprintf(params, sizeof params, "{\"since\":%" PRIu64 "}", c->last_sequence);
 	link_request(&c->link, "events.subscribe", params, on_subscribed, "");
 	feed_ask_list(c);
+	feed_ask_tools(c);
 	if (c->was_lost)
 		console_say(c, STYLE_GOOD, "connected again, to the daemon with process id %" PRId64, value_number(value_of(result, "pid"), 0));
 }
@@ -109,6 +112,25 @@ void feed_ask_list(struct console *c)
 		c->list_asked = link_request(&c->link, "sandbox.list", "{}", on_list, "");
 }
 
+void feed_ask_wanted(struct console *c, int64_t now_ms)
+{
+	if (c->list_wanted && !c->list_asked && c->list_at_ms <= now_ms)
+		feed_ask_list(c);
+	if (c->tools_wanted && !c->tools_asked && c->tools_at_ms <= now_ms)
+		feed_ask_tools(c);
+}
+
+int feed_patience(const struct console *c, int64_t now_ms)
+{
+	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1, c->tools_wanted && !c->tools_asked ? c->tools_at_ms : -1 };
+	int least = -1;
+
+	for (int i = 0; i < 2 && c->link.fd >= 0; i++)
+		if (at[i] >= 0 && (least < 0 || at[i] - now_ms < least))
+			least = at[i] <= now_ms ? 0 : (int)(at[i] - now_ms);
+	return least;
+}
+
 void feed_event(void *owner, struct json_slice event)
 {
 	struct console *c = owner;
@@ -123,7 +145,9 @@ void feed_event(void *owner, struct json_slice event)
 		c->options->on_event(c->options->on_event_argument, event);
 	c->dirty = true;
 	log_add(c->log, event);
+	c->newest_ns = value_of(event, "time").text ? value_time(value_of(event, "time")) : c->newest_ns;
 	run = runs_apply(c->runs, event);
+	feed_tool_event(c, type, sequence > c->news_after);
 	if (run && strcmp(run->id, c->detail.id) == 0)
 		c->detail.stale = true;
 	c->list_wanted |= json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") || json_slice_is(type, "events.dropped");

@@ -87,6 +87,9 @@ void files_write(struct console *c, const char *path)
 	case VIEW_DETAIL:
 		page_write(&c->detail.page, &text);
 		break;
+	case VIEW_TOOL:
+		page_write(&c->tool.page, &text);
+		break;
 	case VIEW_RECORD:
 		e = log_entry(c->log, c->record.serial);
 		if (e)

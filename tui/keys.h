@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /* Where a key works: a bit for each view. */
-enum where { IN_RUNS = 1, IN_EVENTS = 2, IN_OUTPUT = 4, IN_DETAIL = 8, IN_RECORD = 16, IN_HELP = 32 };
-#define LISTS (IN_RUNS | IN_EVENTS)
-#define PAGES (IN_OUTPUT | IN_DETAIL | IN_RECORD | IN_HELP)
+enum where { IN_RUNS = 1, IN_EVENTS = 2, IN_OUTPUT = 4, IN_DETAIL = 8, IN_RECORD = 16, IN_HELP = 32, IN_PENDING = 64, IN_TOOLS = 128, IN_TOOL = 256 };
+#define LISTS (IN_RUNS | IN_EVENTS | IN_PENDING | IN_TOOLS)
+#define PAGES (IN_OUTPUT | IN_DETAIL | IN_RECORD | IN_HELP | IN_TOOL)
 #define OF_RUN (IN_RUNS | IN_EVENTS | IN_OUTPUT | IN_DETAIL)
 #define EVERYWHERE (LISTS | PAGES)
 

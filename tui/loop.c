@@ -101,12 +101,10 @@ static void draw(struct console *c, struct turn *t, int64_t now)
 static int patience(const struct console *c, const struct turn *t, int64_t now)
 {
 	int least = link_timeout(&c->link, now);
-	int64_t waits[2] = { -1, -1 };
+	int64_t waits[2] = { -1, feed_patience(c, now) };
 
 	if (c->dirty)
 		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now ? 0 : t->drawn_ms + FRAME_MS - now;
-	if (c->list_wanted && !c->list_asked && !c->lost)
-		waits[1] = c->list_at_ms <= now ? 0 : c->list_at_ms - now;
 	for (int i = 0; i < 2; i++)
 		if (waits[i] >= 0 && (least < 0 || waits[i] < least))
 			least = (int)waits[i];
@@ -118,7 +116,7 @@ static void notice_loss(struct console *c)
 	if (c->link.fd >= 0 || c->lost)
 		return;
 	c->lost = c->was_lost = true;
-	c->list_asked = false;
+	c->list_asked = c->tools_asked = false;
 	if (c->link.path)
 		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
 	else if (!c->answered)
@@ -141,8 +139,8 @@ static void turn(struct console *c, struct turn *t)
 	if (ready[2].revents || c->link.more || c->link.fd < 0)
 		link_step(&c->link, now);
 	notice_loss(c);
-	if (c->list_wanted && !c->list_asked && !c->lost && c->list_at_ms <= now)
-		feed_ask_list(c);
+	if (!c->lost)
+		feed_ask_wanted(c, now);
 	if (c->suspend && !c->quit)
 		suspend(c);
 	if (c->dirty && !c->quit && (t->at_once || t->drawn_ms + FRAME_MS <= now))

@@ -67,9 +67,11 @@ static void put_in(struct prompt *p, uint32_t key)
 
 void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_ms)
 {
+	/* Saying no is always possible. */
+	if (now_ms < p->ready_at_ms && key != KEYS_ESCAPE && key != 'c' - 'a' + 1)
+		return;
 	if (p->kind == PROMPT_QUESTION) {
-		if (now_ms >= p->ready_at_ms)
-			leave(p, c, key == 'y' || key == 'Y');
+		leave(p, c, key == 'y' || key == 'Y');
 		return;
 	}
 	switch (key) {

@@ -2,8 +2,8 @@
 /*
  * The line at the bottom when it asks for something: a text, or yes or no.
  *
- * A question is safe against what was typed before it was there: keys that are already waiting are thrown away when it opens, keys that come within its pause are too, its answer is no
- * unless the yes that it names is typed, and every other key is a no.
+ * A question is safe against what was typed before it was there: keys that are already waiting are thrown away when it opens, keys that come within its pause are too (but for Esc), its answer
+ * is no unless the yes that it names is typed, and every other key is a no.
  */
 #ifndef CORDON_TUI_PROMPT_H
 #define CORDON_TUI_PROMPT_H

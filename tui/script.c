@@ -33,8 +33,11 @@ static bool is_met(struct console *c, const struct wait *w)
 	struct buffer picture = BUFFER_INIT;
 	bool met;
 
+	/* Drawing may ask for what it needs. */
 	if (w->settled)
-		return c->link.fd >= 0 && !link_is_asking(&c->link);
+		console_draw(c);
+	if (w->settled)
+		return c->link.fd >= 0 && !link_is_asking(&c->link) && !c->tools_wanted;
 	if (!w->text)
 		return log_total(c->log) >= w->events;
 	console_draw(c);
@@ -61,8 +64,7 @@ static int wait_for(struct console *c, const struct wait *w, unsigned line, stru
 		poll(&ready, 1, timeout >= 0 && timeout < end - now ? timeout : (int)(end - now > 100 ? 100 : end - now));
 		link_step(&c->link, console_now_ms());
 		c->lost = c->link.fd < 0;
-		if (c->list_wanted && !c->list_asked && c->list_at_ms <= console_now_ms())
-			feed_ask_list(c);
+		feed_ask_wanted(c, console_now_ms());
 	}
 	return 0;
 }
@@ -101,7 +103,7 @@ static int type(struct console *c, const char *text, unsigned line, struct error
 		if (length == 0)
 			return error_set(err, FAILURE_BAD_OPTION, 0, "line %u of the script: there is no such key", line);
 		/* A person waits until a question takes keys; so does a script. */
-		while (c->prompt.kind == PROMPT_QUESTION && console_now_ms() < c->prompt.ready_at_ms)
+		while (c->prompt.kind != PROMPT_NONE && console_now_ms() < c->prompt.ready_at_ms)
 			poll(NULL, 0, (int)(c->prompt.ready_at_ms - console_now_ms()));
 		console_key(c, key);
 		console_draw(c);

@@ -79,7 +79,8 @@ class Pretended:
     def result(self, method, params):
         last = self.events[-1]["sequence"] if self.events else 0
         known = {"daemon.info": {"pid": 4711, "next": last + 1, "oldest": self.events[0]["sequence"] if self.events else 1},
-                 "events.subscribe": {"next": last + 1, "oldest": 1}, "sandbox.list": self.runs}
+                 "events.subscribe": {"next": last + 1, "oldest": 1}, "sandbox.list": self.runs, "tool.pending": {"pending": []},
+                 "tool.list": {"tools": []}}
         answer = self.answers.get(method, known.get(method))
         return answer(params) if callable(answer) else answer
 
@@ -90,7 +91,7 @@ class Pretended:
         if result is None:
             answer["error"] = {"code": -32002, "message": "there is no such thing"}
         elif isinstance(result, Exception):
-            answer["error"] = {"code": -32000, "message": str(result)}
+            answer["error"] = {"code": -32000, "message": "cordon failed", "data": {"failure": {"code": "tool_changed", "tried": str(result)}}}
         else:
             answer["result"] = result
         self.say(client, json.dumps(answer).encode() + b"\n")
