@@ -510,6 +510,21 @@ def _():
         tap.equal(served.client.call("tool.show", {"name": "slow", "user": USER})["failures"], 2, "and is counted as failures")
 
 
+@tap.test("two daemons on one library, and a command beside them, lose no count and promote once", deadline=60)
+def _():
+    with Served() as one, Served(home=one.home) as two:
+        one.spawn(spec(), threshold=7)
+        for number in range(5):
+            for served in (one, two):
+                served.client.send("tool.call", {"name": "t", "user": USER, "options": {"python": PYTHON}}, number)
+        run("tool", "call", "--user", USER, "--python", PYTHON, "t", env=dict(os.environ, XDG_DATA_HOME=one.home)).expect(0)
+        for served in (one, two):
+            tap.equal({served.client.answer()["result"]["status"] for _ in range(5)}, {0}, "every call succeeded")
+        item = two.client.call("tool.show", {"name": "t", "user": USER})
+        tap.equal((item["successes"], item["state"]), (11, "promoted"), "all are counted")
+        tap.equal(len(one.client.call("tool.history", {"user": USER})["history"]), 1, "one promotion")
+
+
 @tap.test("cordon tool gives through the daemon what it gives without")
 def _():
     with Served() as served:
