@@ -144,7 +144,7 @@ def _():
     slow = spec("slow", "while True: pass", timeout_s=0.3)
     library.spawn(slow)
     record = library.call("slow", status=1).record
-    tap.equal(record["timed_out"], True, "the limit is the specification's")
+    tap.like(record["error"], "timed out after 0.30s", "the limit is the specification's")
     tap.equal(library.tool("call", "--json", "--python", PYTHON, "slow").expect(1).json["tool"]["failures"], 2, "--json has record and tool")
 
 
@@ -302,7 +302,10 @@ def _():
     with open(profile, "w", encoding="utf-8") as file:
         json.dump({"timeout": 50, "allow": ["os"], "memory": 4000}, file)
     library.spawn(spec("slow", "while True: pass", timeout_s=0.3))
-    tap.equal(library.tool("call", "--python", PYTHON, "--profile", profile, "slow").expect(1).record["timed_out"], True, "a profile's limits are not the tool's")
+    record = library.tool("call", "--python", PYTHON, "--profile", profile, "slow").expect(1).record
+    tap.like(record["error"], "timed out after 0.30s", "a profile's limits are not the tool's")
+    library.spawn(spec("large", "return len(bytearray(200 << 20))", timeout_s=20, memory_mb=64))
+    tap.like(library.tool("call", "--python", PYTHON, "--profile", profile, "large").expect(1).record["error"], "MemoryError|memory", "nor is its memory")
 
 
 @tap.test("a library that is damaged, foreign or newer is a clear failure, and stays as it is")
@@ -505,6 +508,21 @@ def _():
             served.client.call("sandbox.kill", {"execution_id": watcher.event("sandbox.started")["subject"]})
             busy.answer(8)
         tap.equal(served.client.call("tool.show", {"name": "slow", "user": USER})["failures"], 2, "and is counted as failures")
+
+
+@tap.test("two daemons on one library, and a command beside them, lose no count and promote once", deadline=60)
+def _():
+    with Served() as one, Served(home=one.home) as two:
+        one.spawn(spec(), threshold=7)
+        for number in range(5):
+            for served in (one, two):
+                served.client.send("tool.call", {"name": "t", "user": USER, "options": {"python": PYTHON}}, number)
+        run("tool", "call", "--user", USER, "--python", PYTHON, "t", env=dict(os.environ, XDG_DATA_HOME=one.home)).expect(0)
+        for served in (one, two):
+            tap.equal({served.client.answer()["result"]["status"] for _ in range(5)}, {0}, "every call succeeded")
+        item = two.client.call("tool.show", {"name": "t", "user": USER})
+        tap.equal((item["successes"], item["state"]), (11, "promoted"), "all are counted")
+        tap.equal(len(one.client.call("tool.history", {"user": USER})["history"]), 1, "one promotion")
 
 
 @tap.test("cordon tool gives through the daemon what it gives without")

@@ -144,6 +144,11 @@ def _():
         daemon.start()
     with daemon, Client(daemon) as client:
         tap.equal(client.call("tool.call", {"name": "ok", "user": USER, "options": {"python": PYTHON}})["status"], 0, "it goes on")
+        log = daemon.log()
+        told = {(e["data"]["tool_version"], e["data"]["code_hash"], e["type"][5:]) for e in log if e["type"] in ("tool.promoted", "tool.rejected")}
+        tap.equal(sorted(set(load.decisions) - told), [], "each acknowledged decision is an event in the log, too")
+        for name, kind in (("ok", "tool.invocation_completed"), ("bad", "tool.invocation_failed")):
+            tap.ok(sum(e["type"] == kind and e["data"]["tool_name"] == name for e in log) >= load.answered[name], "and each acknowledged call of %s" % name)
     tap.diag("%d calls and %d decisions were acknowledged" % (sum(load.answered.values()), len(load.decisions)))
 
 

@@ -319,6 +319,7 @@ static void test_decisions(void)
 	ok(versions_find(&s, "t", &(struct reference){ .version = 3 }, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_REJECTED, "it cannot be called");
 	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == two.id, "a call of the name means the promoted one then");
 	ok(spawn(&s, "t", "return 2", NULL, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "the same code cannot be spawned: %s", err.context);
+	ok(spawn(&s, "renamed", "return 2", NULL, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "nor under another name");
 	is_int(decide(&s, take_back, &three, true, &found), 0, "until that is revoked");
 	is_int(spawn(&s, "t", "return 2", NULL, &found), 1, "then it can");
 	memcpy(d.reference.hash, one.hash, sizeof one.hash);

@@ -24,6 +24,13 @@ struct acting {
 	char *session, *agent, *reason, *cwd; /* owned; NULL: none */
 };
 
+/* Reads the parameters of the request. Returns 0, or -1 with BAD_OPTION or IDENTITY_REFUSED. */
+int acting_take_parameters(struct acting *a);
+
+/* A node of the parameters; and BAD_OPTION for one: "KEY must be WHAT". Returns -1. */
+const struct json_node *acting_node(const struct acting *a, uint32_t node);
+int acting_bad(struct acting *a, const char *key, const char *what);
+
 /* The text of a parameter as it stands, or text NULL. */
 struct json_slice acting_raw(const struct acting *a, const char *key);
 

@@ -2,7 +2,7 @@
 /*
  * Actions. See action.h.
  *
- * Parameters are read once, into one structure, by a table; what each action needs of them it finds there, checked. The table of actions says which scope one needs and how
+ * Parameters are read once, into one structure (action_params.c); what each action needs of them it finds there, checked. The table of actions says which scope one needs and how
  * its library is opened, so neither can be forgotten in one of them.
  */
 #ifdef HAVE_CONFIG_H
@@ -20,168 +20,13 @@
 #include "isolate/library/show.h"
 #include "isolate/library/transfer.h"
 
-#define REASON_MAX 4096
-#define PATH_LENGTH_MAX 4096
-
 enum opening { CREATE, OPEN, EACH };
-
-/* ---- parameters ---- */
-
-static int bad(struct acting *a, const char *key, const char *what)
-{
-	return error_set(a->err, FAILURE_BAD_OPTION, 0, "%s must be %s", key, what);
-}
-
-static const struct json_node *node_of(const struct acting *a, uint32_t node)
-{
-	return &a->params.nodes[node];
-}
-
-static int copy_text(struct acting *a, uint32_t node, const char *key, size_t most, char **out)
-{
-	const struct json_node *value = node_of(a, node);
-
-	if (value->kind != JSON_STRING || value->length > most || memchr(value->bytes, '\0', value->length))
-		return bad(a, key, "a string, and not longer than some pages");
-	*out = strndup(value->bytes, value->length);
-	return *out ? 0 : error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading %s", key);
-}
-
-static int take_id(struct acting *a, uint32_t node, const char *key, char **out)
-{
-	if (node_of(a, node)->kind != JSON_STRING)
-		return bad(a, key, "a string");
-	if (identity_check(key, node_of(a, node)->bytes, node_of(a, node)->length, a->err) < 0)
-		return -1;
-	return copy_text(a, node, key, IDENTITY_MAX, out);
-}
-
-static int take_user(struct acting *a, uint32_t node)
-{
-	if (json_tree_is(&a->params, node, "*")) {
-		a->all_users = true;
-		return 0;
-	}
-	if (node_of(a, node)->kind != JSON_STRING)
-		return bad(a, "user", "a string");
-	if (identity_check("the user", node_of(a, node)->bytes, node_of(a, node)->length, a->err) < 0)
-		return -1;
-	snprintf(a->user, sizeof a->user, "%.*s", (int)node_of(a, node)->length, node_of(a, node)->bytes);
-	return 0;
-}
-
-static int take_name(struct acting *a, uint32_t node)
-{
-	if (node_of(a, node)->kind != JSON_STRING)
-		return bad(a, "name", "a string");
-	if (identity_check_tool(node_of(a, node)->bytes, node_of(a, node)->length, a->err) < 0)
-		return -1;
-	snprintf(a->name, sizeof a->name, "%.*s", (int)node_of(a, node)->length, node_of(a, node)->bytes);
-	a->has_name = true;
-	return 0;
-}
-
-static int take_number(struct acting *a, uint32_t node, const char *key, int64_t *out)
-{
-	const struct json_node *value = node_of(a, node);
-	const char *text = a->params.text + value->raw;
-	int64_t number = 0;
-
-	if (value->kind != JSON_NUMBER || value->raw_length > 7)
-		return bad(a, key, "a whole number from 1 to 1000000");
-	for (uint32_t i = 0; i < value->raw_length; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return bad(a, key, "a whole number from 1 to 1000000");
-		number = number * 10 + (text[i] - '0');
-	}
-	*out = number;
-	return number >= 1 && number <= PROMOTION_THRESHOLD_MAX ? 0 : bad(a, key, "a whole number from 1 to 1000000");
-}
-
-static int take_version(struct acting *a, uint32_t node)
-{
-	return take_number(a, node, "version", &a->reference.version);
-}
-
-static int take_threshold(struct acting *a, uint32_t node)
-{
-	return take_number(a, node, "threshold", &a->threshold);
-}
-
-static int take_hash(struct acting *a, uint32_t node)
-{
-	const struct json_node *value = node_of(a, node);
-	bool good = value->kind == JSON_STRING && value->length >= 8 && value->length < SPEC_HASH_ROOM;
-
-	for (uint32_t i = 0; good && i < value->length; i++)
-		good = (value->bytes[i] >= '0' && value->bytes[i] <= '9') || (value->bytes[i] >= 'a' && value->bytes[i] <= 'f');
-	if (!good)
-		return bad(a, "hash", "8 to 64 hexadecimal digits, in small letters");
-	snprintf(a->reference.hash, sizeof a->reference.hash, "%.*s", (int)value->length, value->bytes);
-	return 0;
-}
-
-static int take_policy(struct acting *a, uint32_t node)
-{
-	char *word = NULL;
-
-	if (copy_text(a, node, "policy", 40, &word) < 0)
-		return -1;
-	a->policy = promotion_policy_of(word);
-	a->has_policy = true;
-	free(word);
-	return a->policy == POLICY_COUNT ? bad(a, "policy", "threshold, eager or operator_approval") : 0;
-}
-
-static int take_session(struct acting *a, uint32_t node)
-{
-	return take_id(a, node, "session", &a->session);
-}
-
-static int take_agent(struct acting *a, uint32_t node)
-{
-	return take_id(a, node, "agent", &a->agent);
-}
-
-static int take_reason(struct acting *a, uint32_t node)
-{
-	return copy_text(a, node, "reason", REASON_MAX, &a->reason);
-}
-
-static int take_cwd(struct acting *a, uint32_t node)
-{
-	return copy_text(a, node, "cwd", PATH_LENGTH_MAX, &a->cwd);
-}
-
-static int take_keep(struct acting *a, uint32_t node)
-{
-	a->keep = node_of(a, node)->kind == JSON_TRUE;
-	return 0;
-}
-
-static const struct { const char *key; int (*take)(struct acting *, uint32_t); } PARAMETERS[] = {
-	{ "user", take_user }, { "name", take_name }, { "version", take_version }, { "hash", take_hash }, { "session", take_session }, { "agent", take_agent }, { "policy", take_policy },
-	{ "threshold", take_threshold }, { "reason", take_reason }, { "cwd", take_cwd }, { "keep", take_keep },
-};
-
-static int take_parameters(struct acting *a)
-{
-	if (json_tree_read(&a->params, a->request->params, a->request->length) < 0)
-		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading the parameters of %s", a->request->name);
-	for (size_t i = 0; i < sizeof PARAMETERS / sizeof *PARAMETERS; i++) {
-		uint32_t node = json_tree_member(&a->params, 0, PARAMETERS[i].key);
-
-		if (node && node_of(a, node)->kind != JSON_NULL && PARAMETERS[i].take(a, node) < 0)
-			return -1;
-	}
-	return a->user[0] || a->all_users ? 0 : identity_default_user(a->user, a->err);
-}
 
 struct json_slice acting_raw(const struct acting *a, const char *key)
 {
 	uint32_t node = json_tree_member(&a->params, 0, key);
 
-	return node ? (struct json_slice){ a->params.text + node_of(a, node)->raw, node_of(a, node)->raw_length } : (struct json_slice){ NULL, 0 };
+	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw, acting_node(a, node)->raw_length } : (struct json_slice){ NULL, 0 };
 }
 
 struct tale acting_tale(const struct acting *a, const struct item *item)
@@ -362,11 +207,11 @@ static int import(struct acting *a)
 	uint32_t lines = json_tree_member(&a->params, 0, "lines");
 	int64_t imported = 0, skipped = 0;
 
-	if (!lines || node_of(a, lines)->kind != JSON_ARRAY)
-		return bad(a, "lines", "an array of what tool.export gives");
-	for (uint32_t at = lines + 1; at < node_of(a, lines)->end; at = node_of(a, at)->end) {
-		int status = node_of(a, at)->kind != JSON_OBJECT ? bad(a, "lines", "an array of objects")
-								 : transfer_import(&a->store, a->params.text + node_of(a, at)->raw, node_of(a, at)->raw_length, a->keep,
+	if (!lines || acting_node(a, lines)->kind != JSON_ARRAY)
+		return acting_bad(a, "lines", "an array of what tool.export gives");
+	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end; at = acting_node(a, at)->end) {
+		int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
+								 : transfer_import(&a->store, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->keep,
 										   a->request->authority.who, a->err);
 
 		if (status < 0)
@@ -417,7 +262,7 @@ bool action_runs_code(const char *name)
 
 static int perform(struct acting *a, const struct action *action)
 {
-	if (take_parameters(a) < 0 || authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
+	if (acting_take_parameters(a) < 0 || authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
 		return -1;
 	/* Under which policy a tool becomes permanent is no business of whoever wrote it. */
 	if ((a->has_policy || a->threshold) && authority_check(&a->request->authority, SCOPE_OPERATOR, "choosing a policy of promotion", a->err) < 0)

@@ -32,10 +32,10 @@ static int is_same(struct store *s, const struct item *newest, const struct spaw
 	return status;
 }
 
-/* Refuses code on which the last decision is that it is rejected. */
+/* Refuses code on which the last decision is that it is rejected; where nothing was decided under this name, that under any other. */
 static int check_rejected(struct store *s, const struct spec *spec, struct error *err)
 {
-	sqlite3_stmt *row = store_query(s, err, "SELECT decision, decided_by, reason FROM decisions WHERE name = ? AND hash = ? ORDER BY id DESC LIMIT 1", "tt", spec->name, spec->hash);
+	sqlite3_stmt *row = store_query(s, err, "SELECT decision, decided_by, reason FROM decisions WHERE hash = ? ORDER BY name = ? DESC, id DESC LIMIT 1", "tt", spec->hash, spec->name);
 	int status = row ? store_step(s, row, err) : -1;
 
 	if (status > 0 && strcmp((const char *)sqlite3_column_text(row, 0), "rejected") == 0)

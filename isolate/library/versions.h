@@ -30,7 +30,7 @@ struct spawning {
 
 /*
  * Adds a specification. *item is what the library has then: the new version, or the newest one when it is the same in everything; *is_new says which. Returns 0, or -1 with
- * TOOL_REJECTED where the last that was decided on this code is that it is rejected, or LIBRARY_FULL.
+ * TOOL_REJECTED where the last that was decided on this code, under this name or else any, is that it is rejected, or LIBRARY_FULL.
  */
 int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
 
