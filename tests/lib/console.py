@@ -6,6 +6,7 @@ of it depends on nothing else, so the picture can be compared with a file.
 """
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -188,6 +189,23 @@ class Terminal:
 
     def text(self, text):
         self.call("send-keys", "-l", text)
+
+    def answer(self, label, text):
+        """Answers a question: types the text until it stands there whole, since a question ignores keys at first; then Enter."""
+        self.expect(label)
+
+        def stands():
+            return re.search(r"[:?] %s$" % re.escape(text), self.picture().rstrip())
+
+        def try_again():
+            self.keys("C-u")
+            self.text(text)
+            end = time.monotonic() + 0.4
+            while not stands() and time.monotonic() < end:
+                time.sleep(0.02)
+            return stands()
+        tap.eventually(try_again, "%r takes %r; the screen has\n%s" % (label, text, self.picture()), 10)
+        self.keys("Enter")
 
     def picture(self, *options):
         return self.call("capture-pane", "-p", *options)
