@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 
 from lib import leaks, sandbox, tap
@@ -279,7 +280,7 @@ def _():
             client.call("tool.call", {"name": "extract", "args": {"text": ""}, "version": 2, "user": "ada", "options": {"python": sandbox.PYTHON}})
         terminal.expect("5 Pending 1")
         terminal.keys("Enter")
-        terminal.expect("version 2 of ada, pending")
+        terminal.expect("version 2 of ada, pending", "timeout_s: 5")
         terminal.keys("/")
         terminal.text("What changed")
         terminal.keys("Enter")
@@ -293,6 +294,24 @@ def _():
     with Daemon(env=dict(os.environ, XDG_DATA_HOME=home)) as fresh, Client(fresh) as client:
         tap.equal([(t["name"], t["version"]) for t in client.call("tool.list", {"user": "ada"})["tools"] if t["state"] == "promoted"], [("extract", 1)], "a new daemon has it")
     shutil.rmtree(home)
+
+
+@tap.test("the plain console lists what waits, and says how to decide")
+def _():
+    with library() as daemon:
+        process = sandbox.start("console", "--plain", "--socket", daemon.path, stdin=subprocess.PIPE, env=environment())
+        shown = b""
+        while b"sandbox.executed" not in shown:
+            shown += os.read(process.stdout.fileno(), 65536)
+        while b"reject --user bob second@" not in shown:
+            process.stdin.write(b"pending\n")
+            process.stdin.flush()
+            shown += os.read(process.stdout.fileno(), 65536)
+        process.stdin.write(b"quit\n")
+        process.stdin.flush()
+        status, rest, _ = sandbox.finish(process)
+        tap.equal(status, 0, "status")
+        tap.like((shown + rest).decode(), r"extract version 2 of ada, 3 calls succeeded, 1 failed\. To decide: cordon tool show --user ada extract, then", "a line each")
 
 
 @tap.test("the bell rings when a tool begins to wait, not for what waits already, and never with --quiet", deadline=60)

@@ -529,7 +529,7 @@ def kill_some(chance, daemon, names, most):
     return killed
 
 
-@tap.test("KILL of supervisors, view servers, followers and the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=300)
+@tap.test("KILL of supervisors, view servers, followers, the console and the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=300)
 def _():
     seed = int(os.environ.get("CORDON_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
     chance = random.Random(seed)
@@ -540,13 +540,14 @@ def _():
             file.write("x" * number)
     named = {"ro": [tree]} if os.access("/dev/fuse", os.R_OK | os.W_OK) else {}
     killed = {}
-    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "4"))):
+    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "5"))):
         daemon = Daemon(directory=directory)
         follower = sandbox.start("events", "--follow", "--socket", daemon.socket)
+        console = sandbox.start("console", "--plain", "--socket", daemon.socket, stdout=subprocess.DEVNULL)
         client = Client(daemon)
         for number in range(24):
             client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.0%d" % (tree, number % 10), **(named if number % 2 else {})), number)
-        victim = ("supervisor", "view server", "follower", "daemon")[turn % 4]
+        victim = ("supervisor", "view server", "follower", "console", "daemon")[turn % 5]
         tap.eventually(lambda: any(name == "cordon-view" for _, name in below(daemon.process.pid)) or not named, "view servers are up", 10)
         if victim == "daemon":
             daemon.stop(signal.SIGKILL)
@@ -555,8 +556,8 @@ def _():
                 pass
             daemon.start()
         else:
-            if victim == "follower":
-                follower.kill()
+            if victim in ("follower", "console"):
+                (follower if victim == "follower" else console).kill()
                 count = 1
             else:
                 count = kill_some(chance, daemon, {"supervisor": {"cordon-worker"}, "view server": {"cordon-view"}}[victim], chance.randint(1, 6))
@@ -567,8 +568,10 @@ def _():
             tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
             log = daemon.log()
             tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
-        follower.kill()
-        sandbox.finish(follower)
+        tap.ok(victim == "console" or console.poll() is None, "the console is there still")
+        for process in (follower, console):
+            process.kill()
+            sandbox.finish(process)
     tap.diag("killed: %r" % killed)
     tap.ok(killed["supervisor"] > 0 and (not named or killed["view server"] > 0), "something was killed")
 

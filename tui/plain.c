@@ -148,6 +148,20 @@ static void do_events(struct console *c, struct plain *p, const char *text)
 	p->quiet = strcmp(text, "off") == 0;
 }
 
+static void list_pending(struct console *c, struct plain *p, const char *text)
+{
+	(void)p;
+	(void)text;
+	for (size_t i = 0; i < c->tools.pending.count; i++) {
+		const struct tool *t = &c->tools.pending.at[i];
+
+		printf("%s version %" PRId64 " of %s, %" PRId64 " calls succeeded, %" PRId64 " failed. To decide: cordon tool show --user %s %s, then cordon tool promote or reject --user %s %s@%.12s\n", t->name,
+		       t->version, t->user, t->successes, t->failures, t->user, t->name, t->user, t->name, t->hash);
+	}
+	if (c->tools.pending.count == 0)
+		printf("%s\n", c->tools.problem[0] ? c->tools.problem : "Nothing waits for a decision.");
+}
+
 static void do_quit(struct console *c, struct plain *p, const char *text)
 {
 	(void)p;
@@ -167,6 +181,7 @@ static const struct {
 	{ "pause", "NUMBER: stop a run for a while", do_pause },
 	{ "resume", "NUMBER: let it go on", do_resume },
 	{ "kill", "NUMBER: end a run", do_kill },
+	{ "pending", "list the tools that wait for a decision", list_pending },
 	{ "filter", "WORDS: only events that have all these words, and none of those with ! in front", do_filter },
 	{ "events", "on or off: whether events are printed as they come", do_events },
 	{ "help", "this list", do_help },
@@ -251,11 +266,18 @@ static void notice_loss(struct console *c)
 	if (c->link.fd >= 0 || c->lost)
 		return;
 	c->lost = c->was_lost = true;
-	c->list_asked = false;
+	c->list_asked = c->tools_asked = false;
 	if (c->link.path)
 		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
 	else
 		c->quit = true;
+}
+
+static int patience(const struct console *c, int64_t now_ms)
+{
+	int link = link_timeout(&c->link, now_ms), feed = feed_patience(c, now_ms);
+
+	return link < 0 || (feed >= 0 && feed < link) ? feed : link;
 }
 
 int loop_plain(struct console *c, struct error *err)
@@ -270,11 +292,13 @@ int loop_plain(struct console *c, struct error *err)
 	while (!c->quit) {
 		struct pollfd ready[2] = { { c->link.fd, link_wants(&c->link), 0 }, { p->input_ended ? -1 : STDIN_FILENO, POLLIN, 0 } };
 
-		if (poll(ready, 2, link_timeout(&c->link, console_now_ms())) < 0 && errno != EINTR)
+		if (poll(ready, 2, patience(c, console_now_ms())) < 0 && errno != EINTR)
 			break;
 		if (ready[0].revents || c->link.more || c->link.fd < 0)
 			link_step(&c->link, console_now_ms());
 		notice_loss(c);
+		if (!c->lost)
+			feed_ask_wanted(c, console_now_ms());
 		if (ready[1].revents)
 			take_input(c, p);
 		print_news(c, p);
