@@ -84,7 +84,8 @@ static void take(struct search *s, const char *real, const struct stat *st)
 
 	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) || (!s->all && view_covers(s->v, real, SIZE_MAX)))
 		return;
-	if (object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), verdict.rule) < 0)
+	/* What is walked through to something named is not absent itself. */
+	if (verdict.decision == POLICY_HIDE && object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), verdict.rule) < 0)
 		s->failed = true;
 	if (!S_ISDIR(st->st_mode))
 		return;

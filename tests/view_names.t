@@ -294,6 +294,10 @@ def _():
     os.chmod(top + "/tree/.ssh", 0o700)
     script = "cat %s/tree/lib/x %s/tree/lib/key" % (top, top)
     tap.equal(sandbox.shell(script, "--ro", top + "/tree").record["stdout"], "STORED\n", "what is linked from outside shows")
+    os.chmod(top + "/tree/.ssh", 0o755)
+    os.chmod(top + "/tree/.ssh/deep", 0o755)
+    record = sandbox.shell("cat %s/tree/.ssh/deep/key; ls -A %s/tree/.ssh" % (top, top), "--ro", top + "/tree", "--ro", top + "/tree/.ssh/deep/key").record
+    tap.equal(record["stdout"], "KEY\ndeep\n", "one that is named exactly shows, below it: %s" % record["stderr"])
     os.makedirs(top + "/tree/other")
     os.chmod(top + "/tree/other", 0o700)
     tap.equal(sandbox.shell(script, "--ro", top + "/tree").record["stdout"], "", "one that no rule hides could hold anything")

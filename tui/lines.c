@@ -136,7 +136,7 @@ void lines_extend(struct lines *l, const char *text, size_t length)
 	struct buffer visible = BUFFER_INIT;
 	char *grown;
 
-	if (!last)
+	if (!last || length == 0)
 		return;
 	text_visible(&visible, text, length, TEXT_ONE_LINE);
 	grown = visible.failed || last->length + visible.length > PIECE ? NULL : realloc(last->text, last->length + visible.length + 1);
