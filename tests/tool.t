@@ -342,6 +342,27 @@ def _():
     tap.equal(other.tool("import", "-", stdin=lines.out.replace(b"findall", b"finditer")).expect(2).status, 2, "a changed line")
 
 
+@tap.test("a reader of events that goes away costs neither the call nor its count")
+def _():
+    library = Library()
+    library.spawn(spec(implementation="import time\ntime.sleep(0.3)\nreturn 1", allowed_imports=["time"]))
+    pipe = os.path.join(library.home, "pipe")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    process = sandbox.start("tool", "call", "--user", USER, "--python", PYTHON, "--events", pipe, "t", env=library.env)
+
+    def has_come():
+        try:
+            return os.read(reader, 1)
+        except BlockingIOError:
+            return b""
+    tap.eventually(has_come, "the first event", 10)
+    os.close(reader)
+    status, out, err = sandbox.finish(process)[:3]
+    tap.equal((status, json.loads(out)["output"]), (0, 1), "the call ends as it would\n%r" % err)
+    tap.equal(library.item()["successes"], 1, "and is counted")
+
+
 @tap.test("several commands at once do not lose a count", deadline=60)
 def _():
     library = Library()

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,8 +64,15 @@ static int64_t number_of(const struct tale *t, enum event_field field)
 	}
 }
 
+/* A reader that went away is no reason to die: SIGPIPE is kept off while it is written, and taken if it came. */
 static void write_lines(int out, const char *text, size_t length)
 {
+	const struct timespec at_once = { 0, 0 };
+	sigset_t broken, before;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
 	while (length > 0) {
 		ssize_t wrote = write(out, text, length);
 		struct pollfd room = { out, POLLOUT, 0 };
@@ -72,10 +80,13 @@ static void write_lines(int out, const char *text, size_t length)
 		if (wrote < 0 && (errno == EINTR || (errno == EAGAIN && poll(&room, 1, EMITTER_PATIENCE_MS) > 0)))
 			continue;
 		if (wrote <= 0)
-			return;
+			break;
 		text += wrote;
 		length -= (size_t)wrote;
 	}
+	if (length > 0)
+		sigtimedwait(&broken, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void tell(int out, enum event_type type, const struct tale *t)
