@@ -16,6 +16,7 @@
 #include "tui/list.h"
 #include "tui/log.h"
 #include "tui/page.h"
+#include "tui/runs.h"
 #include "tui/series.h"
 #include "tui/value.h"
 
@@ -240,11 +241,25 @@ static void test_rest(void)
 	cells_free(&c);
 }
 
+static void test_runs(void)
+{
+	struct runs *r = runs_new();
+
+	if (!r)
+		return;
+	runs_apply_list(r, slice("[{\"execution_id\":\"a1\",\"method\":\"sandbox.run\",\"state\":\"running\"},{\"execution_id\":\"b2\",\"method\":\"tool.spawn\",\"state\":\"running\"}]"));
+	is_int((int)runs_count(r), 1, "what runs nothing is no row");
+	runs_apply_list(r, slice("[]"));
+	ok(runs_newest(r) && !run_is_live(runs_newest(r)), "a run that is listed no more is gone");
+	runs_free(r);
+}
+
 int main(void)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
 	plan(0);
 	test_values();
+	test_runs();
 	test_cells();
 	test_pages();
 	test_lists();

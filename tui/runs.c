@@ -294,6 +294,15 @@ static enum run_state listed_state(struct json_slice state)
 	return json_slice_is(state, "waiting") ? RUN_WAITS : json_slice_is(state, "paused") ? RUN_PAUSED : RUN_RUNS;
 }
 
+/* The check of a tool's source runs nothing: no event tells of its beginning or end, so it is no row. */
+static bool runs_nothing(struct json_slice item)
+{
+	char method[64] = "";
+
+	take_text(item, "method", method, sizeof method);
+	return strcmp(method, "tool.spawn") == 0;
+}
+
 void runs_apply_list(struct runs *r, struct json_slice list)
 {
 	struct json_slice item;
@@ -301,7 +310,7 @@ void runs_apply_list(struct runs *r, struct json_slice list)
 	for (struct run *run = r->newest; run; run = run->older)
 		run->listed = false;
 	for (size_t at = 0; value_item(list, &at, &item);) {
-		struct run *run = run_of(r, value_of(item, "execution_id"));
+		struct run *run = runs_nothing(item) ? NULL : run_of(r, value_of(item, "execution_id"));
 
 		if (!run)
 			continue;
