@@ -63,13 +63,43 @@ static const char *what_allows(const struct view_refusal *refusal)
 	return "--ro";
 }
 
+/* One word of a shell's, whatever the bytes are: quoted where that is needed. */
+static void add_word(struct buffer *out, const char *text, size_t length)
+{
+	static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%=:";
+	bool quote = false;
+
+	for (size_t i = 0; i < length; i++)
+		quote |= strchr(PLAIN, text[i]) == NULL && (signed char)text[i] > 0;
+	if (quote)
+		buffer_add_text(out, "'");
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '\'')
+			buffer_add_text(out, "'\\''");
+		else
+			buffer_add(out, text + i, 1);
+	if (quote)
+		buffer_add_text(out, "'");
+}
+
 void result_allow(const struct view_refusal *refusal, struct buffer *out)
 {
 	const char *option = what_allows(refusal), *slash = strrchr(refusal->path, '/');
+	size_t length = strlen(refusal->path);
+	char *both = NULL;
 
+	if (!option)
+		return;
 	/* A write is let through for a directory: that of the file. */
-	if (option)
-		buffer_printf(out, "%s %.*s", option, option[2] == 's' && slash && slash > refusal->path ? (int)(slash - refusal->path) : 4096, refusal->path);
+	if (option[2] == 's' && slash && slash > refusal->path)
+		length = (size_t)(slash - refusal->path);
+	/* After a colon the place inside would begin, so it is written out; a component that ends in one cannot be told apart. */
+	if (memmem(refusal->path, length, ":/", 2) || (memchr(refusal->path, ':', length) && asprintf(&both, "%.*s:%.*s", (int)length, refusal->path, (int)length, refusal->path) < 0))
+		return;
+	buffer_add_text(out, option);
+	buffer_add_text(out, " ");
+	add_word(out, both ? both : refusal->path, both ? 2 * length + 1 : length);
+	free(both);
 }
 
 static int by_count(const void *a, const void *b)

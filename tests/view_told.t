@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the view refuses with a word, what it tells, and what an export says: rules that would hide nothing, places that cover one another, writes of every kind, changes of every kind."""
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -149,6 +150,16 @@ def _():
     process.stdin.close()
     process.stdin = None
     sandbox.finish(process)
+
+
+@cases("what would have allowed a name can be pasted: {}", [("a blank and a colon", "we ird:x"), ("quotes", "it's \"so\""), ("a dollar and a semicolon", "$x;y"), ("other letters", "\u00e9t\u00e9"), ("plain", "plain")])
+def _(_name, name):
+    top = place()
+    secret = write("%s/%s/.env" % (top, name), "SECRET\n")
+    told = sandbox.run("run", "--json", "--ro", top, "--", "cat", secret).record["files"]["refused"][0]
+    words = shlex.split(told["allow"])
+    tap.equal(words[0], "--ro", "the option")
+    tap.equal(sandbox.run("run", "--json", "--ro", top, *words, "--", "cat", secret).record["stdout"], "SECRET\n", "with %r" % told["allow"])
 
 
 @test("opens and refusals come faster than they can be read, and all are told", deadline=120)

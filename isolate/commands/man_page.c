@@ -30,7 +30,7 @@ static const struct { const char *head, *text; } view_texts[] = {
 			   "A rule with a pattern above its last component is not looked for there. A directory with another name of a file in it that is moved during the run from outside the named trees to a hidden place "
 			   "inside is found a second later or, in a large tree, when fifty times as long has passed as going through it takes. Where a hidden name that was found in this way is a symbolic link, what it leads "
 			   "to is hidden, too; any other link with a secret's name is absent, and what it leads to is judged by its own name." },
-	{ "Changes on the host", "A file that was changed, replaced or removed shows so at the next open, a directory at the next listing. Attributes that were seen may be up to a minute old. A name that was asked for in vain is "
+	{ "Changes on the host", "A file below a named path that was changed, replaced or removed shows so at the next open, a directory at the next listing; the named path itself stays what it was at the start. Attributes that were seen may be up to a minute old. A name that was asked for in vain is "
 				 "asked for again after a second." },
 	{ "Events", "Each open is told, of files and of directories, and each refusal, whether or not something is cached; a stat that the kernel answers from its cache is not. Pipes, sockets and devices are the "
 		    "kernel's own: a pipe of the host's is a new one inside, a device and a socket are dead, and opening one is not told." },
