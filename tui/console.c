@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all views have in common: the lines around them, the way from one to the other, search, freezing, questions. See console.h. */
+/* What all views have in common: the way from one to the other, search, freezing, questions. See console.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -15,6 +15,8 @@
 
 #include "tui/format.h"
 #include "tui/views.h"
+
+#define QUESTION_PAUSE_MS 300
 
 const struct view *const views[VIEW_COUNT] = {
 	[VIEW_RUNS] = &view_runs, [VIEW_EVENTS] = &view_events, [VIEW_OUTPUT] = &view_output, [VIEW_DETAIL] = &view_detail, [VIEW_RECORD] = &view_record,
@@ -123,14 +125,14 @@ static void enter(struct console *c)
 }
 
 /* A console that watches one run has no libraries to show. */
-static bool has_view(const struct console *c, enum view_id id)
+bool console_has_view(const struct console *c, enum view_id id)
 {
 	return views[id]->name[0] && !(c->options->request && (id == VIEW_PENDING || id == VIEW_TOOLS));
 }
 
 void console_show_view(struct console *c, enum view_id id)
 {
-	if (!has_view(c, id))
+	if (!console_has_view(c, id))
 		return;
 	if (id == VIEW_OUTPUT || id == VIEW_DETAIL)
 		console_run(c);
@@ -155,7 +157,7 @@ static void step_view(struct console *c, int step)
 
 	do
 		id = (id + step + VIEW_COUNT) % VIEW_COUNT;
-	while (!has_view(c, (enum view_id)id));
+	while (!console_has_view(c, (enum view_id)id));
 	console_show_view(c, (enum view_id)id);
 }
 
@@ -183,7 +185,7 @@ static void leave(struct console *c)
 		return;
 	}
 	screen_forget_keys();
-	prompt_question(&c->prompt, "The program still runs. End it and leave? [y/N] ", console_now_ms(), end_watched, NULL);
+	prompt_question(&c->prompt, "The program still runs. End it and leave? [y/N] ", console_now_ms() + QUESTION_PAUSE_MS, end_watched, NULL);
 }
 
 static void freeze(struct console *c)
@@ -258,7 +260,7 @@ static void act_on_run(struct console *c, enum action action)
 	snprintf(c->acted_id, sizeof c->acted_id, "%s", run->id);
 	snprintf(label, sizeof label, "End %.6s %.100s? [y/N] ", run->id, run->name[0] ? run->name : run->program);
 	screen_forget_keys();
-	prompt_question(&c->prompt, label, console_now_ms(), kill_run, NULL);
+	prompt_question(&c->prompt, label, console_now_ms() + QUESTION_PAUSE_MS, kill_run, NULL);
 }
 
 static void toggle_scope(struct console *c)
@@ -334,106 +336,4 @@ void console_key(struct console *c, uint32_t key)
 	}
 	c->message[0] = '\0';
 	console_act(c, keys_action(key, views[console_view(c)]->where));
-}
-
-/* ---- the lines around a view ---- */
-
-static void draw_title(struct console *c)
-{
-	size_t live = 0;
-	char right[120];
-	int column = 1, width;
-
-	for (const struct run *run = runs_newest(c->runs); run; run = run->older)
-		live += run_is_live(run);
-	snprintf(right, sizeof right, "%s%zu live, %zu runs ", c->lost ? "NO DAEMON  " : "", live, runs_count(c->runs));
-	width = (int)strlen(right);
-	cells_paint(&c->cells, 0, 0, c->cells.columns, STYLE_TITLE);
-	if (c->cells.columns >= 100)
-		column += cells_text(&c->cells, 0, column, 8, STYLE_TITLE, "cordon  ");
-	for (int id = 0, number = 1; id < VIEW_COUNT; id++) {
-		bool current = c->stack[0] == (enum view_id)id;
-		char text[40], count[16];
-
-		if (!has_view(c, (enum view_id)id))
-			continue;
-		snprintf(count, sizeof count, id == VIEW_PENDING && c->tools.pending.count ? " %zu" : "", c->tools.pending.count);
-		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++, views[id]->name, count);
-		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
-	}
-	if (column + width <= c->cells.columns)
-		cells_text(&c->cells, 0, c->cells.columns - width, width, STYLE_TITLE, right);
-	else if (c->lost)
-		cells_text(&c->cells, 0, c->cells.columns - 10, 10, STYLE_TITLE, "NO DAEMON ");
-}
-
-static void draw_status(struct console *c)
-{
-	const struct view *view = views[console_view(c)];
-	struct buffer right = BUFFER_INIT;
-	int row = c->cells.rows - 2, width, room;
-	char text[FORMAT_MAX];
-
-	if (c->frozen)
-		buffer_printf(&right, "PAUSED +%s  ", format_count(log_total(c->log) - c->frozen_total, text));
-	if (view->status)
-		view->status(c, &right);
-	if (c->link.malformed)
-		buffer_printf(&right, "  %" PRIu64 " lines of the daemon were none of the protocol's", c->link.malformed);
-	width = right.length ? cells_width(right.data, right.length) : 0;
-	width = width > c->cells.columns - 2 ? c->cells.columns - 2 : width;
-	if (right.length)
-		cells_put(&c->cells, row, c->cells.columns - width - 1, width, c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
-	room = c->cells.columns - width - 3;
-	if (c->message[0] && cells_width(c->message, strlen(c->message)) > room) {
-		/* What is said matters more than where one stands. */
-		for (int i = 0; i < c->cells.columns; i++)
-			c->cells.at[row * c->cells.columns + i] = (struct cell){ { ' ', 0 }, STYLE_PLAIN };
-		room = c->cells.columns - 2;
-	}
-	if (c->message[0])
-		cells_text(&c->cells, row, 1, room, c->message_style, c->message);
-	buffer_free(&right);
-}
-
-/* The keys that work here, from the table, as many as there is room for. */
-static void draw_footer(struct console *c)
-{
-	enum where where = views[console_view(c)]->where;
-	int row = c->cells.rows - 1, column = 1;
-
-	for (int action = 1; action < ACTION_COUNT; action++) {
-		const struct key_text *key = &key_texts[action];
-		char name[24];
-		int length, needed;
-
-		if (!(key->where & where) || !key->label[0])
-			continue;
-		/* The key that has a name without brackets in it: <Enter> is Enter. */
-		length = (int)strcspn(key->keys, " ");
-		snprintf(name, sizeof name, "%.*s", length > 2 ? length - 2 : length, key->keys + (length > 2));
-		needed = (int)(strlen(name) + strlen(key->label)) + 3;
-		if (column + needed > c->cells.columns)
-			continue;
-		column += cells_text(&c->cells, row, column, 20, STYLE_KEY, name) + 1;
-		column += cells_text(&c->cells, row, column, 20, STYLE_FAINT, key->label) + 2;
-	}
-}
-
-void console_draw(struct console *c)
-{
-	cells_clear(&c->cells);
-	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
-		cells_text(&c->cells, c->cells.rows / 2, 0, c->cells.columns, STYLE_PLAIN, "terminal too small");
-		cells_print(&c->cells, c->cells.rows / 2 + 1, 0, c->cells.columns, STYLE_PLAIN, "%dx%d, least %dx%d", c->cells.columns, c->cells.rows, COLUMNS_LEAST, ROWS_LEAST);
-		return;
-	}
-	draw_title(c);
-	views[console_view(c)]->draw(c, 1, console_rows(c));
-	draw_status(c);
-	if (c->prompt.kind != PROMPT_NONE)
-		prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1);
-	else
-		draw_footer(c);
-	c->dirty = false;
 }

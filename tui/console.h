@@ -154,12 +154,12 @@ struct console {
 /* ---- console.c ---- */
 bool console_new(struct console *c, const struct tui_options *options, struct buffer *answer);
 void console_free(struct console *c);
-void console_draw(struct console *c);
 void console_key(struct console *c, uint32_t key);
 void console_act(struct console *c, enum action action);
 void console_show_view(struct console *c, enum view_id id); /* a view of the title line */
 void console_open_view(struct console *c, enum view_id id); /* over the one that is shown */
 enum view_id console_view(const struct console *c);
+bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
 int console_rows(const struct console *c);                  /* that a view has */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int64_t console_now_ms(void);
@@ -167,6 +167,9 @@ int64_t console_wall_ns(const struct console *c);          /* now; for a script,
 
 /* The run that is meant by an action of the view that is shown, or NULL. */
 struct run *console_run(struct console *c);
+
+/* ---- frame.c ---- */
+void console_draw(struct console *c);
 
 /* ---- feed.c: what the daemon says ---- */
 void feed_connected(void *console);

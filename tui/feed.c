@@ -56,6 +56,7 @@ static void on_info(void *owner, const char *about, struct json_slice result, st
 	link_request(&c->link, "events.subscribe", params, on_subscribed, "");
 	feed_ask_list(c);
 	feed_ask_tools(c);
+	c->tool.stale = true;
 	if (c->was_lost)
 		console_say(c, STYLE_GOOD, "connected again, to the daemon with process id %" PRId64, value_number(value_of(result, "pid"), 0));
 }
@@ -106,10 +107,11 @@ static void on_list(void *owner, const char *about, struct json_slice result, st
 
 void feed_ask_list(struct console *c)
 {
+	if (c->list_asked)
+		return;
 	c->list_wanted = false;
 	c->list_at_ms = console_now_ms() + LIST_PAUSE_MS;
-	if (!c->list_asked)
-		c->list_asked = link_request(&c->link, "sandbox.list", "{}", on_list, "");
+	c->list_asked = link_request(&c->link, "sandbox.list", "{}", on_list, "");
 }
 
 void feed_ask_wanted(struct console *c, int64_t now_ms)

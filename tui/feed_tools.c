@@ -71,9 +71,11 @@ static void on_current(void *owner, const char *about, struct json_slice result,
 
 void feed_ask_tools(struct console *c)
 {
+	if (c->tools_asked)
+		return;
 	c->tools_wanted = false;
 	c->tools_at_ms = console_now_ms() + ASK_PAUSE_MS;
-	if (c->tools_asked || c->options->request)
+	if (c->options->request)
 		return;
 	c->tools_asked = link_request(&c->link, "tool.pending", "{\"user\":\"*\"}", on_pending, "");
 	link_request(&c->link, "tool.list", "{\"user\":\"*\"}", on_current, "");

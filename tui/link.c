@@ -26,7 +26,7 @@
 #define RETRY_FIRST_MS 100
 #define RETRY_MOST_MS 3000
 
-static const struct json_gate_rules GATE = { .max_depth = 1024, .allow_nul = true, .must_be_object = true, .one_line = true };
+static const struct json_gate_rules GATE = { .max_depth = 4096, .allow_nul = true, .must_be_object = true, .one_line = true };
 
 static int connect_to(const char *path)
 {

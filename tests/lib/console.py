@@ -207,6 +207,18 @@ class Terminal:
         tap.eventually(try_again, "%r takes %r; the screen has\n%s" % (label, text, self.picture()), 10)
         self.keys("Enter")
 
+    def reply(self, key, question="[y/N]"):
+        """Answers a yes-or-no question with a key, which it ignores at first."""
+        self.expect(question)
+
+        def try_again():
+            self.keys(key)
+            end = time.monotonic() + 0.5
+            while question in self.picture() and time.monotonic() < end:
+                time.sleep(0.02)
+            return question not in self.picture()
+        tap.eventually(try_again, "%r takes %r" % (question, key), 10)
+
     def picture(self, *options):
         return self.call("capture-pane", "-p", *options)
 
