@@ -30,7 +30,9 @@ static void draw_title(struct console *c)
 
 		if (!console_has_view(c, (enum view_id)id))
 			continue;
-		snprintf(count, sizeof count, id == VIEW_PENDING && c->tools.pending.count ? " %zu" : "", c->tools.pending.count);
+		count[0] = '\0';
+		if (id == VIEW_PENDING && c->tools.pending.count)
+			snprintf(count, sizeof count, " %zu", c->tools.pending.count);
 		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++, views[id]->name, count);
 		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
 	}

@@ -41,7 +41,8 @@ static void text_left(const struct run *run, char *out)
 
 static void text_cpu(const struct run *run, char *out)
 {
-	snprintf(out, FORMATTED, run_is_live(run) ? "%.0f%%" : "", run->cpu_percent);
+	if (run_is_live(run))
+		snprintf(out, FORMATTED, "%.0f%%", run->cpu_percent);
 }
 
 static void text_memory(const struct run *run, char *out)
@@ -53,7 +54,8 @@ static void text_memory(const struct run *run, char *out)
 
 static void text_processes(const struct run *run, char *out)
 {
-	snprintf(out, FORMATTED, run_is_live(run) ? "%" PRId64 : "", run->processes);
+	if (run_is_live(run))
+		snprintf(out, FORMATTED, "%" PRId64, run->processes);
 }
 
 static void text_opened(const struct run *run, char *out) { snprintf(out, FORMATTED, "%" PRIu64, run->opened); }
