@@ -223,6 +223,21 @@ def _():
         terminal.expect("Approve extract v2?")
         tap.equal(daemon.decisions, [], "nothing was decided")
         terminal.keys("Escape")
+        terminal.expect_gone("Approve extract v2?")
+        # And what comes right behind it, as from somebody who types on. Only what was sent within the pause says something.
+        for _ in range(20):
+            begun = time.monotonic()
+            terminal.keys("a")
+            terminal.expect("Approve extract v2?")
+            terminal.text(start + "\r")
+            if time.monotonic() - begun < 0.4:
+                break
+            daemon.decisions.clear()
+            daemon.items[0]["state"] = "pending"
+            terminal.keys("Escape")
+            terminal.expect_gone("Approve extract v2?")
+        terminal.keys("Escape")
+        terminal.expect_gone("Approve extract v2?")
         terminal.keys("q", "q")
         tap.equal(terminal.status(), 0, "status")
         tap.equal(daemon.decisions, [], "nothing was decided")
