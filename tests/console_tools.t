@@ -232,10 +232,13 @@ def _():
             terminal.text(start + "\r")
             if time.monotonic() - begun < 0.4:
                 break
-            daemon.decisions.clear()
-            daemon.items[0]["state"] = "pending"
             terminal.keys("Escape")
             terminal.expect_gone("Approve extract v2?")
+            if daemon.decisions:
+                terminal.expect("ada, promoted")
+                daemon.decide(daemon.items[0], "revoked")
+                daemon.decisions.clear()
+                terminal.expect("ada, pending")
         terminal.keys("Escape")
         terminal.expect_gone("Approve extract v2?")
         terminal.keys("q", "q")

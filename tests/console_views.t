@@ -203,7 +203,7 @@ def _():
         pictures = script(daemon, WAIT + TO_A + ["K", ":save-display a"])
         tap.like(pictures["a"], r"(?m)^End aaaaaa demo\.py\? \[y/N\]$", "question")
         for answer in ("<Enter>", "n", "<Esc>", "x", "<Space>", "q"):
-            script(daemon, WAIT + TO_A + ["K" + answer])
+            script(daemon, WAIT + TO_A + ["K" + answer, ":settle"])
         tap.ok(not any(method == "sandbox.kill" for method, _ in daemon.asked), "no is the default")
         script(daemon, WAIT + TO_A + ["Ky", ":settle"])
         tap.equal([p for m, p in daemon.asked if m == "sandbox.kill"], [{"execution_id": A}], "yes")
@@ -256,11 +256,13 @@ def _():
     with pretended() as daemon:
         def noise(params):
             for text in (b"\xff\xfe\n", b"{}\n", b"[]\n", b'{"jsonrpc":"2.0","method":"event","params":7}\n', b'{"jsonrpc":"2.0","method":"event","params":{"sequence":"x"}}\n',
-                         b'{"id":99999,"result":{}}\n', b'{"jsonrpc":"2.0","method":"event","params":{"a":1,"a":2}}\n', b"x" * 300000 + b"\n"):
+                         b'{"id":99999,"result":{}}\n', b'{"jsonrpc":"2.0","method":"event","params":{"sequence":9999,"type":"twice","type":"twice","subject":"x","data":{}}}\n',
+                         b'{"jsonrpc":"2.0","method":"event","params":{"sequence":9998,"type":"twice","subject":"\xff","data":{}}}\n', b'{"jsonrpc":"2.0","method":"event","params":{"a":1,"a":2}}\n', b"x" * 300000 + b"\n"):
                 daemon.tell_raw(text)
             return show(params)
         daemon.answers["sandbox.show"] = noise
-        pictures = script(daemon, WAIT + ["4", ":settle", ":wait lines of the daemon", ":save-display a"])
+        pictures = script(daemon, WAIT + ["4", ":settle", ":wait lines of the daemon", ":save-display a", "2G", ":save-display b"])
+        tap.unlike(pictures["b"], "twice", "what did not pass the gate is not shown")
         tap.like(pictures["a"], "lines of the daemon were none of the protocol's", "said")
 
 
