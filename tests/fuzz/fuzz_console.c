@@ -19,6 +19,7 @@
 #include "isolate/text.h"
 #include "tui/console.h"
 #include "tui/value.h"
+#include "tui/views.h"
 
 static void check(const struct cells *c)
 {
@@ -37,6 +38,19 @@ static void check(const struct cells *c)
 	}
 }
 
+/* The line as an answer about tools: a list, or all about one of them. */
+static void answer_of_tools(struct console *c, struct json_slice answer, bool one)
+{
+	struct tool tool;
+
+	tools_take(one ? &c->tools.current : &c->tools.pending, value_of(answer, "pending"));
+	if (!one || !tool_take(&tool, answer))
+		return;
+	view_tool_choose(c, &tool);
+	buffer_add(&c->tool.shown, answer.text, answer.length);
+	buffer_add(&c->tool.history, answer.text, answer.length);
+}
+
 static void draw(struct console *c)
 {
 	console_draw(c);
@@ -47,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct json_gate_rules GATE = { .max_depth = 1024, .allow_nul = true, .must_be_object = true, .one_line = true };
 	static const struct tui_options options = { .fd = -1 };
-	static const uint32_t KEYS[] = { 'j', 'k', 'g', 'G', '1', '2', '3', '4', '/', 'n', 'N', 'f', 'm', 'w', 't', 's', 'S', 'e', 'o', ' ', '?', '\r', 27, 'q', '\t', 'l', 'h', 'a', 'd', '{', '}', 4, 21, 'K', 'p', ':' };
+	static const uint32_t KEYS[] = { 'j', 'k', 'g', 'G', '1', '2', '3', '4', '/', 'n', 'N', 'f', 'm', 'w', 't', 's', 'S', 'e', 'o', ' ', '?', '\r', 27, 'q', '\t', 'l', 'h', 'a', 'd', '{', '}', 4, 21, 'K', 'p', ':', '5', '6', 'a', 'x', 'v', 'A', 'X' };
 	const uint8_t *keys = data, *end = data + size;
 	size_t key_count = size < 24 ? size : 24, lines = 0;
 	struct buffer answer = BUFFER_INIT;
@@ -69,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			feed_event(c, event);
 			if (lines % 5 == 4)
 				cells_resize(&c->cells, key % 60, key % 130);
+			if (key % 11 == 3)
+				answer_of_tools(c, event, key & 1);
 			if (key % 7 == 6)
 				runs_apply_list(c->runs, event);
 			console_key(c, KEYS[key % (sizeof KEYS / sizeof *KEYS)]);
