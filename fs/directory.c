@@ -28,6 +28,7 @@ struct entry {
 };
 
 struct listing {
+	size_t *listed;  /* bytes that all listings hold */
 	int fd;          /* of the host's directory, or -1 */
 	struct entry *entries;
 	size_t count, capacity;
@@ -45,26 +46,66 @@ struct raw_entry {
 	char name[];
 };
 
+/*
+ * A program may have many directories open, and each is listed in this process, which no limit of the sandbox counts: all listings together have this much. One that is alone
+ * may have any size, so that no directory is too large to be read.
+ */
+#define LISTED_MOST (64u << 20)
+
+static size_t held(const struct listing *l)
+{
+	return l->capacity * sizeof *l->entries + l->names_capacity;
+}
+
+/* Gives one of a listing's two blocks another size. Returns 0, ENOMEM, or ENFILE when all listings together would hold too much. */
+static int resize(struct listing *l, void **block, size_t from, size_t to)
+{
+	void *grown;
+
+	if (to - from > LISTED_MOST || *l->listed + (to - from) > LISTED_MOST) {
+		if (*l->listed > held(l))
+			return ENFILE;
+	}
+	grown = realloc(*block, to);
+	if (!grown)
+		return ENOMEM;
+	*block = grown;
+	*l->listed += to - from;
+	return 0;
+}
+
+static void release(struct listing *l)
+{
+	*l->listed -= held(l);
+	free(l->entries);
+	free(l->names);
+	l->entries = NULL;
+	l->names = NULL;
+	l->count = l->capacity = l->names_length = l->names_capacity = 0;
+}
+
 static int add(struct listing *l, const char *name, uint64_t ino, uint8_t type)
 {
 	size_t length = strlen(name) + 1;
 
 	if (l->count == l->capacity) {
 		size_t capacity = l->capacity ? 2 * l->capacity : 64;
-		struct entry *grown = realloc(l->entries, capacity * sizeof *grown);
+		void *block = l->entries;
+		int status = resize(l, &block, l->capacity * sizeof *l->entries, capacity * sizeof *l->entries);
 
-		if (!grown)
-			return ENOMEM;
-		l->entries = grown;
+		if (status)
+			return status;
+		l->entries = block;
 		l->capacity = capacity;
 	}
 	if (l->names_length + length > l->names_capacity) {
 		size_t capacity = 2 * l->names_capacity + length + 1024;
-		char *grown = capacity < UINT32_MAX ? realloc(l->names, capacity) : NULL;
+		void *block = l->names;
+		int status = capacity < UINT32_MAX ? resize(l, &block, l->names_capacity, capacity) : ENOMEM;
 
-		if (!grown)
-			return ENOMEM;
-		l->names = grown;
+		if (status)
+			return status;
+		l->names = block;
 		l->names_capacity = capacity;
 	}
 	memcpy(l->names + l->names_length, name, length);
@@ -195,8 +236,7 @@ static void listing_free(struct listing *l)
 		return;
 	if (l->fd >= 0)
 		close(l->fd);
-	free(l->entries);
-	free(l->names);
+	release(l);
 	free(l);
 }
 
@@ -232,6 +272,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	l->fd = -1;
+	l->listed = &v->listed;
 	status = view_path(v, n);
 	if (status == 0 && n->kind == NODE_HOST)
 		status = open_host(v, req, n, &l->fd, &mtime_ns);
@@ -253,10 +294,15 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 /* Reads the directory at its first use, and again after going back when it has changed. */
 static int prepare(struct view *v, const struct node *n, struct listing *l, off_t offset)
 {
+	int status;
+
 	if (l->started && (offset != 0 || mtime_of(l->fd) == l->mtime_ns))
 		return 0;
-	l->started = true;
-	return fill(v, n, l);
+	status = fill(v, n, l);
+	l->started = status == 0;
+	if (status)
+		release(l); /* a part of a listing would look like all of it */
+	return status;
 }
 
 /* The attributes of an entry, and a node for it. Returns 0, or an errno when the entry is not to be listed. */
@@ -290,6 +336,10 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 	if (!n)
 		return;
 	status = prepare(v, n, l, offset);
+	if (status == ENFILE) {
+		view_path(v, n);
+		view_full(v, req, EVENT_DIRECTORY | EVENT_READ);
+	}
 	reply = status ? NULL : malloc(size);
 	if (!reply) {
 		fuse_reply_err(req, status ? status : ENOMEM);

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/mountinfo.h"
+
 #define LEVELS_AROUND 3
 #define MOST_AROUND 100000
 
@@ -113,6 +115,19 @@ static int check_link(struct check *c, uint32_t i, const char *source, const str
 	return status;
 }
 
+struct alias { struct check *check; uint32_t tree; const char *source; };
+
+/* Another path of what was named, by a bind mount. */
+static int check_alias(void *argument, const char *path)
+{
+	const struct alias *a = argument;
+	struct policy_verdict hidden = policy_decide(a->check->hides, path, false);
+
+	if (hidden.decision != POLICY_HIDE || hidden.rule < 0 || is_shown_otherwise(a->check, a->tree, path, hidden.depth))
+		return 0;
+	return refuse(a->check, a->source, "is also", path, hidden.rule);
+}
+
 /* The directories around a file, for its other names. */
 static int add_around(struct check *c, const char *path)
 {
@@ -176,6 +191,8 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 			continue;
 		hidden = policy_decide(c.hides, paths[i], false);
 		status = check_link(&c, i, plan_string(p, tree->source), &hidden);
+		if (status == 0)
+			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound, check_alias, &(struct alias){ &c, i, plan_string(p, tree->source) });
 		if (status == 0)
 			status = check_names(&c, i, plan_string(p, tree->source), &hidden);
 	}

@@ -31,6 +31,7 @@ struct walk {
 	DIR *stack[DEEPEST];
 	size_t lengths[DEEPEST];  /* of the path at each level */
 	unsigned depth;
+	bool cut;                 /* some directory lies deeper than is looked at */
 	char path[OBJECT_PATH_MAX];
 	struct change *changes;
 	size_t count, capacity;
@@ -121,18 +122,21 @@ static bool is_opaque(int fd)
 static int visit_directory(struct walk *w, int directory, const char *name, size_t length, bool is_new)
 {
 	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool deep;
 	DIR *dir;
 
 	if (fd < 0)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
-	if ((is_new || is_opaque(fd)) && add(w, is_new ? 'A' : 'R', true, NULL) < 0) {
+	deep = w->depth >= DEEPEST || w->depth >= w->caps->depth;
+	if ((is_new || deep || is_opaque(fd)) && add(w, is_new ? 'A' : deep ? 'M' : 'R', true, deep ? strdup(" (deeper than is looked at)") : NULL) < 0) {
 		close(fd);
 		return -1;
 	}
-	dir = w->depth < DEEPEST && w->depth < w->caps->depth ? fdopendir(fd) : NULL;
+	w->cut |= deep;
+	dir = deep ? NULL : fdopendir(fd);
 	if (!dir) {
 		close(fd);
-		return 0; /* deeper than is copied */
+		return deep ? 0 : error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
 	}
 	w->stack[w->depth] = dir;
 	w->lengths[w->depth++] = length;
@@ -238,7 +242,10 @@ int scratch_export(int upper, int host, const char *destination, const struct wo
 	*changes = w->count;
 	if (workspace_export(upper, files, caps, totals, err) < 0)
 		goto out;
-	status = 0;
+	if (w->cut)
+		error_set(err, FAILURE_EXPORT_FAILED, 0, "directories deeper than %u levels are not looked into; changes.txt names them", caps->depth < DEEPEST ? caps->depth : DEEPEST);
+	else
+		status = 0;
 out:
 	if (directory >= 0)
 		close(directory);

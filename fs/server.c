@@ -81,6 +81,15 @@ static bool answer(struct fuse_session *session, struct fuse_buf *buf)
 	return true;
 }
 
+/* Whether the supervisor's end of the socket is closed: then nobody is left to serve for. */
+static bool is_over(int control)
+{
+	char byte;
+	ssize_t got = recv(control, &byte, 1, MSG_DONTWAIT);
+
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 int server_serve(struct view *v, int device, int control)
 {
 	struct fuse_session *session = open_session(v, device);
@@ -97,11 +106,9 @@ int server_serve(struct view *v, int device, int control)
 	}
 	v->session = session;
 	while (!fuse_session_exited(session)) {
-		char byte;
-
 		if (poll(polled, 2, event_flush(v->events, view_now_ns())) < 0 && errno != EINTR)
 			break;
-		if (polled[1].revents && recv(control, &byte, 1, MSG_DONTWAIT) <= 0 && errno != EAGAIN && errno != EINTR)
+		if (polled[1].revents && is_over(control))
 			break;
 		if (polled[0].revents && !answer(session, &buf))
 			break;

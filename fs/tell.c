@@ -50,9 +50,14 @@ int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	view_tell(v, req, EVENT_DENIED, flags, EVENT_RULE_DESCRIPTORS, NULL);
-	errno = ENFILE; /* EMFILE would say that the program itself has too many open */
+	errno = view_full(v, req, flags);
 	return -1;
+}
+
+int view_full(struct view *v, fuse_req_t req, uint32_t flags)
+{
+	view_tell(v, req, EVENT_DENIED, flags, EVENT_RULE_DESCRIPTORS, NULL);
+	return ENFILE; /* EMFILE would say that the program itself has too many open */
 }
 
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)

@@ -89,7 +89,7 @@ static int append_tree(struct view *v, struct view_tree tree)
 
 int view_add_tree(struct view *v, int fd, const char *path, bool runtime)
 {
-	struct view_tree tree = { fd, strdup(path), runtime, false };
+	struct view_tree tree = { .fd = fd, .path = strdup(path), .runtime = runtime };
 	struct stat st;
 	int number;
 
@@ -106,7 +106,7 @@ int view_add_tree(struct view *v, int fd, const char *path, bool runtime)
 
 int view_skip_tree(struct view *v)
 {
-	return append_tree(v, (struct view_tree){ -1, NULL, false, false });
+	return append_tree(v, (struct view_tree){ .fd = -1 });
 }
 
 int view_add_place(struct view *v, uint32_t tree, const char *path, bool is_directory)
@@ -208,6 +208,12 @@ void view_squash(struct view *v, struct stat *st)
 	st->st_ino = view_number(v, st->st_dev, st->st_ino);
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;
+	/* A directory's links and size count what is hidden in it. One link is what other file systems say that do not count, too. */
+	if (S_ISDIR(st->st_mode)) {
+		st->st_nlink = 1;
+		st->st_size = 4096;
+		st->st_blocks = 8;
+	}
 }
 
 void view_invent(struct view *v, const struct node *n, struct stat *st)
@@ -215,7 +221,7 @@ void view_invent(struct view *v, const struct node *n, struct stat *st)
 	memset(st, 0, sizeof *st);
 	st->st_ino = UINT64_C(0xff00000000000000) | n->id;
 	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644; /* an overlay above asks for the owner's right to write */
-	st->st_nlink = n->is_directory ? 2 : 1;
+	st->st_nlink = 1;
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;
 	st->st_blksize = 4096;
@@ -324,6 +330,11 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 		return rule;
 	if (is_mount || (S_ISREG(st->st_mode) && st->st_nlink > 1))
 		return view_hidden_link(v, st, is_mount);
+	if (v->trees[parent->tree].bound && S_ISREG(st->st_mode)) {
+		int known = object_set_find(&v->known, st->st_dev, st->st_ino, false);
+
+		return known == -2 ? rule : known;
+	}
 	return S_ISDIR(st->st_mode) ? view_hidden_directory(v, st) : rule;
 }
 

@@ -30,6 +30,7 @@ struct view_tree {
 	char *path;
 	bool runtime;        /* system runtime: the built-in rules are left out */
 	bool is_directory;
+	bool bound;          /* lies in a bind mount: what is in it may have another path on the host */
 };
 
 /* An empty directory or file at a path of a named tree, for something to be mounted on, where the host has none to show. */
@@ -68,6 +69,7 @@ struct view {
 	size_t anchor_count;
 	bool anchors_cut;        /* there were too many */
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
+	size_t listed;           /* bytes that open listings hold */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];
@@ -130,6 +132,9 @@ int view_hidden_directory(struct view *v, const struct stat *st);
  * open left. Returns fd, or -1 with errno.
  */
 int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags);
+
+/* Tells that the server holds as much as it may. Returns ENFILE. */
+int view_full(struct view *v, fuse_req_t req, uint32_t flags);
 
 /* Says that something was opened or refused. path NULL: v->full. */
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
 from lib import sandbox, tap  # noqa: E402
-from lib.viewing import events_of, place, test, write  # noqa: E402
+from lib.viewing import cases, events_of, place, test, write  # noqa: E402
 
 PYTHON = sandbox.PYTHON
 
@@ -355,6 +355,86 @@ def _():
     write(made[-1] + "/file", "SHOWN\n")
     tap.eventually(lambda: say("cat %s/file" % made[-1]) == "SHOWN\n", "the new directory shows", 4)
     done()
+
+
+@cases("a named file beats a pattern of the caller's at the same depth: {}", [("at any depth", "*.key"), ("a name", "k.key"), ("in its directory", "{top}/*.key"), ("below a pattern", "/tmp/*/**/*.key")])
+def _(_name, pattern):
+    top = place() + "/a"
+    path = write(top + "/k.key", "KEY\n")
+    result = sandbox.run("run", "--json", "--ro", path, "--hide", pattern.replace("{top}", top), "--", "cat", path)
+    tap.equal(result.record["stdout"], "KEY\n", "shown: %s" % result)
+    result = sandbox.run("run", "--json", "--ro", path, "--hide", path, "--", "cat", path)
+    tap.equal(result.failure, "bad_option", "but not a path: of two equal rules the one that hides wins")
+
+
+@test("a bind mount of something inside a hidden directory is hidden under that name as well")
+def _():
+    top = place()
+    write(top + "/secret/in/x", "SECRET\n")
+    write(top + "/other/y", "OTHER\n")
+    write(top + "/other/z", "SEEN\n")
+    os.makedirs(top + "/proj")
+    os.makedirs(top + "/also")
+    write(top + "/file", "")
+    script = """
+mount --bind "$1/secret/in" "$1/proj" && mount --bind "$1/secret/in/x" "$1/file" && mount --bind "$1/other" "$1/also" || exit 99
+shift
+"$@"
+"""
+
+    def bound(*arguments):
+        result = sandbox.run("run", "--json", *arguments, command=["unshare", *(["-m"] if os.getuid() == 0 else ["-Um", "--map-current-user", "--keep-caps"]), "sh", "-c", script, "sh", top, sandbox.CORDON])
+        if result.status == 99 or b"unshare" in result.err:
+            tap.skip("no mount namespace can be made here: %s" % result.errors[:100])
+        return result
+    for named in ("/proj", "/file"):
+        tap.equal(bound("--ro", top + named + ":/p", "--hide", top + "/secret", "--", "true").failure, "bad_option", "%s is the secret" % named)
+    record = bound("--ro", top + "/also", "--hide", top + "/other/y", "--", "sh", "-c", "cat $0/*; ls $0", top + "/also").record
+    tap.equal(record["stdout"], "SEEN\nz\n", "one hidden file in it: %r" % record["stderr"])
+
+
+@test("many listings of large directories are bounded, and one alone is not", deadline=60)
+def _():
+    top = place() + "/big"
+    os.makedirs(top)
+    for i in range(30000):
+        os.close(os.open("%s/%s%06d" % (top, "n" * 200, i), os.O_CREAT))
+    source = """
+import os, sys
+held = []
+try:
+    for i in range(60):
+        fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+        held.append(fd)
+        it = os.scandir(fd)
+        next(it)
+        it.close()
+    print("all")
+except OSError as problem:
+    print(problem.errno, len(held))
+for fd in held:
+    os.close(fd)
+print(len(os.listdir(sys.argv[1])))
+"""
+    result = sandbox.run("run", "--json", "--ro", top, "--", sandbox.PYTHON, "-c", source, top, deadline=50)
+    first, second = result.record["stdout"].split("\n")[:2]
+    number, held = first.split()
+    tap.equal(int(number), 23, "ENFILE: %s" % result)
+    tap.between(int(held), 3, 20, "listings that were held")
+    tap.equal(second, "30000", "when they are closed it can be read")
+    tap.ok(any(r["rule"] == "open-files" for r in result.record["files"]["refused"]), "told")
+
+
+@test("a directory's attributes do not count what is hidden in it")
+def _():
+    top = place() + "/w"
+    for name in (".ssh/k", "a/f"):
+        write("%s/%s" % (top, name), "")
+    other = place() + "/w"
+    write(other + "/a/f", "")
+    for directory in (top, other):
+        record = sandbox.run("run", "--json", "--ro", directory, "--", "stat", "-c", "%h %s %b", directory).record
+        tap.equal(record["stdout"], "1 4096 8\n", "links, size, blocks")
 
 
 tap.main()

@@ -176,4 +176,17 @@ def _():
     tap.equal(events[-1]["type"], "sandbox.executed", "the last event")
 
 
+@test("what lies deeper than an export looks is said")
+def _():
+    top, out = place() + "/t", place() + "/out"
+    write(top + "/f", "")
+    os.makedirs(out)
+    script = "cd %s; for i in $(seq 140); do mkdir q; cd -P q; done; echo x > payload" % top
+    result = sandbox.run("run", "--export", out, "--scratch", top, "--", "sh", "-c", script)
+    tap.equal(result.status, 125, "status\n%s" % result)
+    tap.like(result.errors, "deeper than", "said")
+    with open(out + "/scratch-1/changes.txt", encoding="utf-8") as file:
+        tap.like(file.read().splitlines()[-1], r"^A (q/)+ \(deeper than is looked at\)$", "the last line")
+
+
 tap.main()
