@@ -211,7 +211,7 @@ static int confine(struct start *s)
 
 	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
-	if (privileges_drop(&layers, &s->error) < 0)
+	if (privileges_drop(&layers, &s->error) < 0 || privileges_die_with(CONTROL_FD, &s->error) < 0)
 		return -1;
 	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)

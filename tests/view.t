@@ -718,6 +718,73 @@ def _():
     tap.eventually(lambda: not os.path.exists("/proc/%d" % server) or open("/proc/%d/stat" % server).read().rpartition(")")[2].split()[0] == "Z", "the server has ended", 1)
 
 
+def child_named(pid, name):
+    """The child of a process with that name, once it is there."""
+    def look():
+        for thread in os.listdir("/proc/%d/task" % pid):
+            for child in open("/proc/%d/task/%s/children" % (pid, thread)).read().split():
+                try:
+                    if open("/proc/%s/comm" % child).read().strip() == name:
+                        return int(child)
+                except OSError:
+                    pass
+        return None
+    return tap.eventually(look, "%s runs" % name, 10)
+
+
+def is_gone(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@test("the supervisor is killed while PID 1 stands still, and nothing is left")
+def _():
+    top = project()
+    process = sandbox.start("run", "--ro", top + ":/p", "--", "sh", "-c", "echo up; while :; do cat /p/README > /dev/null; done")
+    process.stdout.readline()
+    init, server = child_named(process.pid, "cordon-init"), view_server(process)
+    os.kill(init, signal.SIGSTOP)
+    process.kill()
+    process.stdout.close()
+    sandbox.finish(process)
+    tap.eventually(lambda: is_gone(init) and is_gone(server), "both have ended", 2)
+
+
+@cases("a server that is stopped while it starts: {}", [("the run ends as view_lost", None, (125,)), ("a signal of the caller's ends it too, whichever comes first", signal.SIGTERM, (125, 143))])
+def _(_name, number, statuses):
+    top = project()
+    for _ in range(20):
+        process = sandbox.start("run", "--json", "--ro", top, "--", "sleep", "30")
+        server = child_named(process.pid, "cordon-view")
+        if number:
+            process.send_signal(number)
+        try:
+            os.kill(server, signal.SIGSTOP)
+        except ProcessLookupError:
+            pass
+        started = time.monotonic()
+        got, out, err = sandbox.finish(process)
+        tap.ok(time.monotonic() - started < 5, "at once")
+        tap.ok(got in statuses, "status %d; %r %r" % (got, out[:300], err[:300]))
+        if number is None:
+            tap.equal(json.loads(out)["failure"]["code"], "view_lost", "the failure")
+        tap.ok(is_gone(server), "the server")
+
+
+@test("a run that reaches its limit while PID 1 stands still has timed out")
+def _():
+    top = project()
+    process = sandbox.start("run", "--timeout", "1", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/README; echo up >&2; sleep 30")
+    tap.equal(process.stderr.readline(), b"up\n", "it runs")
+    os.kill(child_named(process.pid, "cordon-init"), signal.SIGSTOP)
+    status, out, err = sandbox.finish(process)
+    tap.equal(status, 124, "%r %r" % (out[:300], err[:300]))
+    tap.like(err.decode(), "timed out after 1.00s", "said")
+
+
 @test("the host's df, find and mount table never meet the view, also while its server stands still")
 def _():
     top = project()

@@ -150,6 +150,9 @@ static int set_up(struct setup *s)
 	s->usage_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	if (privileges_drop(&s->layers, &s->error) < 0)
 		return -1;
+	/* Without namespaces it has to clean up when the supervisor ends; that is what its keepers are for. */
+	if ((s->plan->limits.flags & LIMIT_ISOLATED) && privileges_die_with(CONTROL_FD, &s->error) < 0)
+		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "hiding the memory of PID 1");
 	return 0;

@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -96,6 +98,17 @@ int privileges_drop(uint32_t *layers, struct error *err)
 		if (data[word].permitted | data[word].effective | data[word].inheritable)
 			return error_set(err, FAILURE_INTERNAL, 0, "capabilities are left after all were dropped");
 	*layers |= LAYER_NO_NEW_PRIVILEGES | (bounding ? LAYER_NO_CAPABILITIES : 0);
+	return 0;
+}
+
+int privileges_die_with(int lifeline, struct error *err)
+{
+	struct pollfd end = { lifeline, POLLIN, 0 };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		return error_set(err, FAILURE_INTERNAL, errno, "tying this process to its supervisor");
+	if (poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)))
+		return error_set(err, FAILURE_INTERNAL, EPIPE, "the supervisor has ended");
 	return 0;
 }
 

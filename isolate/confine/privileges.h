@@ -25,6 +25,12 @@ int privileges_become(uid_t uid, gid_t gid, struct error *err);
  */
 int privileges_drop(uint32_t *layers, struct error *err);
 
+/*
+ * Lets the kernel kill this process when the thread that made it ends, PR_SET_PDEATHSIG(2const): even one that is stopped, which sees no socket close. To be called after the last
+ * change of ids, which would undo it. lifeline: the socket to that thread, looked at once more, since it may have ended before. 0, or -1 with INTERNAL.
+ */
+int privileges_die_with(int lifeline, struct error *err);
+
 /* No user namespace may be made below this one: user.max_user_namespaces = 0, through /proc. *layers gains LAYER_NO_NESTED_NAMESPACES. */
 int privileges_forbid_nesting(uint32_t *layers, struct error *err);
 

@@ -80,9 +80,10 @@ static int start_view(struct execution *x)
 	event_log_started(x->log, x->options, x->program, x->result);
 	if (c->view_config < 0)
 		return 0;
-	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->log, &x->result->view, x->err);
+	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
+	x->held_signals |= x->view.held_signals;
 	x->view_check = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->view_check < 0 || timerfd_settime(x->view_check, 0, &interval, NULL) != 0)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "watching the view's server");
@@ -268,8 +269,8 @@ static int conclude(struct execution *x)
 	struct cgroup_sums sums;
 
 	finish_streams(x);
-	/* A program may well end, of errors when it reads, before the loop has learnt why. */
-	if (!x->failed && view_server_is_lost(&x->view, x->err))
+	/* A program may well end, of errors when it reads, before the loop has learnt why. A server that was killed from here has its reason elsewhere. */
+	if (!x->failed && x->phase != KILLED && view_server_is_lost(&x->view, x->err))
 		x->failed = true;
 	if (x->failed)
 		return -1;
@@ -309,6 +310,15 @@ static void release(struct execution *x, int status)
 	buffer_free(&x->last_words.bytes);
 }
 
+/* The caller ended it before there was a program to end: that is no failure of cordon's. */
+static int was_interrupted(struct execution *x)
+{
+	*x->err = (struct error)ERROR_INIT;
+	x->result->signal = x->view.interrupted;
+	buffer_printf(&x->result->error, "Interrupted: signal %d came before the program was started", x->view.interrupted);
+	return 0;
+}
+
 int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
 		  struct result *result, struct error *err)
 {
@@ -324,16 +334,18 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	block_write_signals(&before, &own);
 	x.launched_us = loop_now_us();
 	status = start(&x, flags);
-	if (status == 0)
+	if (status < 0 && x.view.interrupted)
+		status = was_interrupted(&x);
+	else if (status == 0)
 		status = open_loop(&x);
-	if (status == 0) {
+	if (status == 0 && !x.view.interrupted) {
 		/* Only PID 1 may hold these now, or their end would never show. */
 		loop_close(x.composition.fds, x.composition.fd_count);
 		x.composition.fd_count = 0;
 		status = loop_run(&x);
 	}
 	terminal_restore(&x.terminal);
-	if (status == 0)
+	if (status == 0 && !x.view.interrupted)
 		status = conclude(&x);
 	release(&x, status);
 	unblock_write_signals(&before, &own);

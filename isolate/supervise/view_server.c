@@ -22,23 +22,57 @@
 #include "isolate/confine/report.h"
 
 #define READY_MS 20000
+#define STEP_MS 100
 #define FINISH_MS 500
 
-/* The answer to the configuration: ready with the mount, or why not. */
-static int await(struct view_server *s, struct error *err)
+/* What the caller asks for meanwhile: to end, which is done at once, or something for the program, which is kept. */
+static bool is_interrupted(struct view_server *s, int interrupts)
 {
-	struct pollfd ready = { s->launch.control, POLLIN, 0 };
+	unsigned char numbers[16];
+	ssize_t count = read(interrupts, numbers, sizeof numbers);
+
+	for (ssize_t i = 0; i < count; i++) {
+		if (numbers[i] == SIGINT || numbers[i] == SIGTERM || numbers[i] == SIGHUP || numbers[i] == SIGQUIT || numbers[i] == SIGKILL)
+			s->interrupted = numbers[i];
+		else if (numbers[i] > 0 && numbers[i] < 64)
+			s->held_signals |= UINT64_C(1) << numbers[i];
+	}
+	return s->interrupted != 0;
+}
+
+/* Waits for the first word. The server goes through directories of the caller's, and they may be slow. */
+static int await_word(struct view_server *s, int interrupts, struct error *err)
+{
+	struct pollfd polled[2] = { { s->launch.control, POLLIN, 0 }, { interrupts, POLLIN, 0 } };
+
+	for (int waited = 0; waited < READY_MS; waited += STEP_MS) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (poll(polled, 2, STEP_MS) < 0 && errno != EINTR)
+			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the view's server");
+		if (polled[1].revents && is_interrupted(s, interrupts))
+			return error_set(err, FAILURE_VIEW_LOST, 0, "signal %d came before the view's server was ready", s->interrupted);
+		if (polled[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+			polled[1].fd = -1;
+		if (polled[0].revents)
+			return 0;
+		if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid != 0)
+			return error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d before it was ready", (int)info.si_pid, info.si_status);
+	}
+	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT, "the view's server was not ready after %d seconds; a named path may lie on a file system that does not answer", READY_MS / 1000);
+}
+
+/* The answer to the configuration: ready with the mount, or why not. */
+static int await(struct view_server *s, int interrupts, struct error *err)
+{
 	char bytes[sizeof(struct report) + 1];
 	struct report r;
-	int fds[1], status;
+	int fds[1];
 	size_t count;
 	ssize_t got;
 
-	do
-		status = poll(&ready, 1, READY_MS);
-	while (status < 0 && errno == EINTR);
-	if (status <= 0)
-		return error_set(err, FAILURE_FUSE_UNAVAILABLE, ETIMEDOUT, "the view's server was not ready after %d seconds", READY_MS / 1000);
+	if (await_word(s, interrupts, err) < 0)
+		return -1;
 	got = message_receive(s->launch.control, bytes, sizeof bytes, fds, 1, &count);
 	if (got > 0 && report_parse(bytes, (size_t)got, &r)) {
 		if (r.kind == REPORT_READY && count == 1)
@@ -51,7 +85,7 @@ static int await(struct view_server *s, struct error *err)
 	return error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
 }
 
-int view_server_start(struct view_server *s, int config, int sandbox_pidfd, struct event_log *log, struct view_summary *summary, struct error *err)
+int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
 {
 	struct launch_request request = { .program = OWN_VIEW };
 	int fds[2] = { config, sandbox_pidfd }, mount = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -72,7 +106,7 @@ int view_server_start(struct view_server *s, int config, int sandbox_pidfd, stru
 	if (message_send(s->launch.control, "V", 1, fds, 2) != 0)
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the configuration of the view");
 	else
-		mount = await(s, err);
+		mount = await(s, interrupts, err);
 	if (mount >= 0 && fcntl(s->launch.control, F_SETFL, O_NONBLOCK) != 0) {
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the view's socket");
 		close(mount);
@@ -81,6 +115,8 @@ int view_server_start(struct view_server *s, int config, int sandbox_pidfd, stru
 out:
 	if (null >= 0)
 		close(null);
+	if (mount < 0)
+		view_server_kill(s); /* it may be stopped, or wait for a file system that does not answer */
 	return mount;
 }
 

@@ -26,15 +26,17 @@ struct view_server {
 	struct event_log *log;        /* borrowed; may be NULL */
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
+	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */
+	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
 };
 
-#define VIEW_SERVER_INIT { { -1, -1, -1, 0 }, NULL, NULL, false, NULL }
+#define VIEW_SERVER_INIT { { -1, -1, -1, 0 }, NULL, NULL, false, NULL, 0, 0 }
 
 /*
- * Starts a server with a configuration (fs/config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready.
- * Returns the descriptor of the detached mount, or -1 with what the server or the start said. Events go to log and summary.
+ * Starts a server with a configuration (fs/config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for
+ * the caller to end it (interrupts, -1 for none: a byte for each signal, isolate/tiers/tier.h). Returns the descriptor of the detached mount, or -1 with what the server or the start said. Events go to log and summary.
  */
-int view_server_start(struct view_server *s, int config, int sandbox_pidfd, struct event_log *log, struct view_summary *summary, struct error *err);
+int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);
 
 /* Reads what events there are. Returns false when there will be no more. Never blocks. */
 bool view_server_read(struct view_server *s);
