@@ -189,4 +189,15 @@ def _():
         tap.like(file.read().splitlines()[-1], r"^A (q/)+ \(deeper than is looked at\)$", "the last line")
 
 
+@test("a rule that speaks of the place inside is refused, and one of the host's is taken")
+def _():
+    top = place() + "/a"
+    write(top + "/secret", "S\n")
+    result = sandbox.run("run", "--json", "--ro", top + ":/g", "--hide", "/g/sec*", "--", "true")
+    tap.equal(result.failure, "bad_option", "the failure")
+    tap.like(result.text, "below " + top, "what to write")
+    record = sandbox.run("run", "--json", "--ro", top + ":/g", "--hide", top + "/sec*", "--", "ls", "/g").record
+    tap.equal(record["stdout"], "", "hidden")
+
+
 tap.main()

@@ -90,16 +90,36 @@ static const char *bound_tree(const char *pattern, const struct plan_bind *rows,
 	return found;
 }
 
+/* The tree whose place inside the sandbox a pattern speaks of, where the host has no such path; NULL when it may be one of the host's. */
+static const struct plan_bind *place_meant(const char *pattern, const struct plan_bind *rows, size_t count, const struct plan_builder *b)
+{
+	const struct plan_bind *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *source = b->bytes.data + rows[i].source.offset, *target = b->bytes.data + rows[i].target.offset;
+
+		if (lies_in(pattern, source))
+			return NULL;
+		if ((rows[i].flags & PLAN_BIND_VIEW) && strcmp(source, target) != 0 && lies_in(pattern, target) && access(target, F_OK) != 0)
+			found = &rows[i];
+	}
+	return found;
+}
+
 static int add_pattern(const char *item, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err)
 {
 	char *pattern = expand(item, false);
 	const char *fault = pattern ? glob_fault(pattern) : NULL, *tree = pattern && !fault && pattern[0] == '/' ? bound_tree(pattern, rows, count, b) : NULL;
+	const struct plan_bind *place = pattern && pattern[0] == '/' ? place_meant(pattern, rows, count, b) : NULL;
 	int status = 0;
 
 	if (!pattern || !pattern[strspn(pattern, "/")])
 		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" names nothing", item);
 	else if (fault)
 		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" has %s", item, fault);
+	else if (place)
+		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" is a path inside the sandbox, and rules go by the host's; write it below %s", item,
+				   b->bytes.data + place->source.offset);
 	else if (tree)
 		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" lies in %s, which is shown as it is and where nothing can be hidden; --view fuse hides there, too", item, tree);
 	else
