@@ -116,7 +116,7 @@ static const char *judge(const char *schema, const char *document, struct buffer
 	return !set ? err.context : status == 0 ? "valid" : status == 1 ? "invalid" : "no memory";
 }
 
-/* In the spirit of the official suite, whose own cases for these keywords were run against this code by hand. */
+/* What the keywords mean, and where it is easily got wrong. The official suite is in schema_suite.t. */
 static const struct {
 	const char *schema, *valid, *invalid; /* documents, with | between */
 } CASES[] = {
