@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -254,6 +255,70 @@ def _():
         process.terminate()
         sandbox.finish(process)
         tap.equal([e["sequence"] for e in lines], list(range(middle + 1, middle + 1 + len(lines))), "--follow goes on without a gap")
+
+
+@tap.cases("numbers go on after a log whose end is damaged: {}", [("a line that is no event", b"garbage line\n"), ("half a line", b'{"sequence":99'), ("zeros and a newline", b"\0" * 70000 + b"\n"),
+                                                                 ("many zeros", b"\0" * (1 << 20))])
+def _(_name, damage):
+    directory = leaks.scratch()
+    with Daemon(directory=directory) as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("true"))
+    with open(daemon.audit, "ab") as file:
+        file.write(damage)
+    with Daemon(directory=directory) as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("true"))
+        log = daemon.log()
+        tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is whole and in sequence")
+        tap.equal(sum(e["type"] == "sandbox.executed" for e in log), 2, "both runs")
+        tap.like(daemon.said(), "are no whole event, and are cut", "said")
+
+
+@tap.test("what a full disk has no room for is counted in the log")
+def _():
+    directory = leaks.scratch()
+    # A file size limit stands in for the disk: EFBIG instead of ENOSPC, and it can be raised again from outside.
+    with Daemon(directory=directory) as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("true"))
+        size = os.path.getsize(daemon.audit)
+        limits = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (size + 10, limits[1]))
+        client.call("sandbox.run", command("true"))
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, limits)
+        client.call("sandbox.run", command("true"))
+        log = daemon.log()
+        dropped = [e for e in log if e["type"] == "events.dropped"]
+        tap.equal(len(dropped), 1, "one line")
+        at = log.index(dropped[0])
+        tap.equal(dropped[0]["data"], {"count": dropped[0]["sequence"] - log[at - 1]["sequence"], "since": log[at - 1]["sequence"]}, "how many, and since when")
+        tap.equal(log[at + 1]["sequence"], dropped[0]["sequence"] + 1, "the numbers go on")
+        tap.like(daemon.said(), r"(?s)cannot be written.*is written again", "said")
+
+
+@tap.test("a subscriber that half-closed and went away gives its place back, and all subscribers together leave some")
+def _():
+    with Daemon("--connections", "8") as daemon:
+        for _ in range(8):
+            client = Client(daemon)
+            client.request("events.subscribe", {"type": "nothing.*"})
+            client.connection.shutdown(socket.SHUT_WR)
+            client.close()
+        tap.eventually(lambda: run("run", "--daemon", "--socket", daemon.socket, "--", "true").status == 0, "a new client is served", 15)
+        watchers = [Client(daemon) for _ in range(7)]
+        answers = [watcher.request("events.subscribe", {}) for watcher in watchers]
+        tap.equal([("error" in answer and answer["error"]["code"]) for answer in answers], [False] * 6 + [-32001], "six of eight may subscribe")
+        tap.equal(run("run", "--daemon", "--socket", daemon.socket, "--", "true").status, 0, "and others are served")
+        [watcher.close() for watcher in watchers]
+
+
+@tap.test("a client whose requests overlap the ends of its writes is not thrown out", deadline=60)
+def _():
+    with Daemon() as daemon, Client(daemon) as client:
+        request = b'{"jsonrpc":"2.0","id":%d,"method":"daemon.info"}\n'
+        client.connection.sendall((request % 0)[:20])
+        for number in range(13):  # longer than a client may take over one request
+            client.connection.sendall((request % number)[20:] + (request % (number + 1))[:20])
+            tap.equal(client.answer(number)["id"], number, "answered")
+            time.sleep(1)
 
 
 @tap.test("the log is rotated by size and stays in sequence")

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "isolate/events/emitter.h"
@@ -28,6 +30,7 @@ struct audit {
 	char path[PATH_MAX - 16];
 	int fd, lock;
 	uint64_t length, size, next, failed;
+	uint64_t missing;        /* the first number that could not be written; 0: none */
 	unsigned keep;
 };
 
@@ -56,28 +59,31 @@ static int make_directories(const char *path)
 	return 0;
 }
 
-/* The number of the last whole line among the last bytes of the file, and the length up to its newline. */
-static bool read_tail(int fd, off_t file_length, off_t *whole, uint64_t *last)
+/*
+ * The last line of a file that is an event: its number, and where it ends (*whole; 0 when there is none). What stands behind it was being written when the daemon or the machine
+ * went down, or is no line of ours.
+ */
+static bool find_last(int fd, off_t length, off_t *whole, uint64_t *last)
 {
-	static char tail[2 * EMITTER_LINE_MAX];
-	off_t from = file_length > (off_t)sizeof tail ? file_length - (off_t)sizeof tail : 0;
-	ssize_t got = pread(fd, tail, sizeof tail, from);
-	const char *end, *start;
-	struct event_line line;
+	const char *text = length > 0 ? mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	size_t end = (size_t)length;
+	bool found = false;
 
-	*whole = from;
-	if (got <= 0)
+	*whole = 0;
+	if (text == MAP_FAILED)
 		return false;
-	end = memrchr(tail, '\n', (size_t)got);
-	if (!end)
-		return false;
-	*whole = from + (end - tail) + 1;
-	start = memrchr(tail, '\n', (size_t)(end - tail));
-	start = start ? start + 1 : tail;
-	if (!event_line_read(start, (size_t)(end - start), &line))
-		return false;
-	*last = line.sequence;
-	return true;
+	for (const char *newline; !found && (newline = memrchr(text, '\n', end)); end = (size_t)(newline - text)) {
+		const char *before = memrchr(text, '\n', (size_t)(newline - text)), *start = before ? before + 1 : text;
+		struct event_line line;
+
+		if ((size_t)(newline - start) >= EMITTER_LINE_MAX || !event_line_read(start, (size_t)(newline - start), &line))
+			continue;
+		*last = line.sequence;
+		*whole = newline - text + 1;
+		found = true;
+	}
+	munmap((void *)(uintptr_t)text, (size_t)length);
+	return found;
 }
 
 static int open_file(struct audit *a)
@@ -91,31 +97,41 @@ static int open_file(struct audit *a)
 	return 0;
 }
 
-/* Where the numbers go on. After a rotation the file may be empty: then the one before it knows. */
+/* The last number in the older files, newest first. */
+static bool find_in_older(const struct audit *a, uint64_t *last)
+{
+	bool found = false;
+
+	for (unsigned n = 1; n <= a->keep && !found; n++) {
+		char older[PATH_MAX];
+		off_t ignored;
+		struct stat st;
+		int fd;
+
+		snprintf(older, sizeof older, "%s.%u", a->path, n);
+		fd = open(older, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0)
+			break;
+		found = fstat(fd, &st) == 0 && find_last(fd, st.st_size, &ignored, last);
+		close(fd);
+	}
+	return found;
+}
+
+/* Where the numbers go on; they never go back. What is behind the last event is cut, which is said. After a rotation the file may be empty: then the ones before it know. */
 static int find_end(struct audit *a)
 {
-	char older[PATH_MAX];
-	off_t whole = 0, ignored;
+	off_t whole = 0;
 	uint64_t last;
-	struct stat st;
-	int fd;
 
-	if (read_tail(a->fd, (off_t)a->length, &whole, &last))
+	if (find_last(a->fd, (off_t)a->length, &whole, &last) || find_in_older(a, &last))
 		a->next = last + 1;
 	if (whole < (off_t)a->length) {
+		fprintf(stderr, "cordon serve: %llu bytes at the end of the log %s are no whole event, and are cut\n", (unsigned long long)a->length - (unsigned long long)whole, a->path);
 		if (ftruncate(a->fd, whole) != 0)
 			return -1;
 		a->length = (uint64_t)whole;
 	}
-	if (a->length > 0)
-		return 0;
-	snprintf(older, sizeof older, "%s.1", a->path);
-	fd = open(older, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &st) == 0 && read_tail(fd, st.st_size, &ignored, &last))
-		a->next = last + 1;
-	close(fd);
 	return 0;
 }
 
@@ -182,24 +198,58 @@ static void rotate(struct audit *a)
 	close(before);
 }
 
-void audit_write(struct audit *a, const char *lines, size_t length, uint64_t next)
+/* Appends all of it, or nothing. */
+static bool append(struct audit *a, const char *bytes, size_t length)
 {
 	ssize_t wrote;
 
-	if (a->size > 0 && a->length > 0 && a->length + length > a->size)
-		rotate(a);
 	do
-		wrote = write(a->fd, lines, length);
+		wrote = write(a->fd, bytes, length);
 	while (wrote < 0 && errno == EINTR);
-	a->next = next;
 	if (wrote == (ssize_t)length) {
 		a->length += length;
-		return;
+		return true;
 	}
-	if (a->failed++ == 0)
-		fprintf(stderr, "cordon serve: the audit log %s cannot be written: %s\n", a->path, wrote < 0 ? error_errno_name(errno) : "no room");
+	if (wrote >= 0)
+		errno = ENOSPC;
 	if (wrote > 0 && ftruncate(a->fd, (off_t)a->length) != 0)
 		a->length += (uint64_t)wrote;
+	return false;
+}
+
+/* The numbers that are missing from the log, in a line that has the last of them. */
+static bool tell_missing(struct audit *a)
+{
+	unsigned long long last = a->next - 1, count = a->next - a->missing;
+	struct timespec now;
+	struct tm utc;
+	char stamp[24] = "", line[400];
+	int length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (gmtime_r(&now.tv_sec, &utc))
+		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+	length = snprintf(line, sizeof line, "{\"sequence\":%llu,\"specversion\":\"1.0\",\"id\":\"dropped-%llu\",\"source\":\"/cordon/daemon\",\"type\":\"events.dropped\",\"subject\":\"\","
+			  "\"time\":\"%s.%06ldZ\",\"data\":{\"count\":%llu,\"since\":%llu}}\n", last, last, stamp, now.tv_nsec / 1000, count, (unsigned long long)a->missing - 1);
+	if (!append(a, line, (size_t)length))
+		return false;
+	fprintf(stderr, "cordon serve: the audit log %s is written again; %llu events are missing, from number %llu on\n", a->path, count, (unsigned long long)a->missing);
+	a->missing = 0;
+	return true;
+}
+
+void audit_write(struct audit *a, const char *lines, size_t length, uint64_t next)
+{
+	if (a->size > 0 && a->length > 0 && a->length + length > a->size)
+		rotate(a);
+	if ((a->missing && !tell_missing(a)) || !append(a, lines, length)) {
+		a->failed++;
+		if (!a->missing) {
+			fprintf(stderr, "cordon serve: the audit log %s cannot be written: %s; what happens meanwhile will be missing\n", a->path, error_errno_name(errno));
+			a->missing = a->next;
+		}
+	}
+	a->next = next;
 }
 
 uint64_t audit_next(const struct audit *a)

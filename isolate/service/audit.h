@@ -27,7 +27,9 @@ bool audit_default_path(char *out, size_t size);
 struct audit *audit_open(const char *path, uint64_t size, unsigned keep, struct error *err);
 void audit_close(struct audit *a);
 
-/* Appends whole lines; next is the number after the last of them. A disk that is full is counted and said once on stderr; the next write tries again. */
+/*
+ * Appends whole lines; next is the number after the last of them. What a full disk has no room for is missing: that is said on
+ * standard error when it begins and when it ends, and then in the log itself (events.dropped, with the last of the numbers that are missing). */
 void audit_write(struct audit *a, const char *lines, size_t length, uint64_t next);
 
 /* The number for the next event, by what the log held when it was opened and what was written since. */

@@ -3,7 +3,7 @@
  * The bus: every event of every execution, numbered, written to the audit log, and remembered for a while.
  *
  * There is one ring in memory, of fixed size, and a subscriber is no more than a place in it. Whoever reads slowly falls behind, and when the ring has moved on beyond
- * its place it is told how many it missed: no event waits for anybody, and a subscriber costs the same whether it reads or not. The log on disk misses nothing.
+ * its place it is told how many it missed: no event waits for anybody, and a subscriber costs the same whether it reads or not. The log on disk misses nothing, unless the disk is full.
  */
 #ifndef CORDON_ISOLATE_SERVICE_BUS_H
 #define CORDON_ISOLATE_SERVICE_BUS_H

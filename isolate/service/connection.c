@@ -30,7 +30,8 @@
 #define ANSWERS_FULL (1u << 20)         /* above this nothing more is read */
 #define EVENTS_FULL (256u << 10)        /* above this no event is added */
 #define READ_BLOCK 65536
-#define FRAME_PATIENCE_S 30
+#define FRAME_PATIENCE_S 10
+#define LOOK_S 2
 #define FIRST_READS 8
 
 static void update(struct connection *c);
@@ -171,6 +172,7 @@ static void take_frames(struct connection *c)
 		if (!c->too_long)
 			request_take(c, start, (size_t)(newline - start));
 		c->too_long = false;
+		c->has_framed = true;
 		start = newline + 1;
 	}
 	c->length = (size_t)(end - start);
@@ -222,7 +224,7 @@ static void on_read(evutil_socket_t fd, short what, void *argument)
 {
 	struct connection *c = argument;
 	struct pollfd state = { fd, POLLIN, 0 };
-	const struct timeval patience = { FRAME_PATIENCE_S, 0 };
+	const struct timeval patience = { FRAME_PATIENCE_S, 0 }, look = { LOOK_S, 0 };
 	int status = 1;
 
 	(void)what;
@@ -237,19 +239,31 @@ static void on_read(evutil_socket_t fd, short what, void *argument)
 		}
 		c->half_closed = true;
 	}
-	if (c->length == 0 && !c->too_long)
+	/* The clock is that of the frame at hand; of one that only finished asking it is how often to see whether it is still there. */
+	if (c->half_closed)
+		event_add(c->on_patience, &look);
+	else if (c->length == 0 && !c->too_long)
 		event_del(c->on_patience);
-	else if (!event_pending(c->on_patience, EV_TIMEOUT, NULL))
+	else if (c->has_framed || !event_pending(c->on_patience, EV_TIMEOUT, NULL))
 		event_add(c->on_patience, &patience);
+	c->has_framed = false;
 	server_publish(c->server);
 	update(c);
 }
 
 static void on_patience(evutil_socket_t fd, short what, void *argument)
 {
+	const struct timeval look = { LOOK_S, 0 };
+	struct connection *c = argument;
+	struct pollfd state = { c->fd, 0, 0 };
+
 	(void)fd;
 	(void)what;
-	connection_close(argument); /* a frame was begun and not ended */
+	/* A client that only finished asking and waits for events gives no sign when it goes: nothing is read from it, and perhaps nothing is to be written. */
+	if (c->half_closed && poll(&state, 1, 0) >= 0 && !(state.revents & (POLLHUP | POLLERR | POLLNVAL)))
+		event_add(c->on_patience, &look);
+	else
+		connection_close(c); /* gone, or a frame was begun and not ended */
 }
 
 static void on_write(evutil_socket_t fd, short what, void *argument)
@@ -323,6 +337,15 @@ void connection_pump_all(struct server *s)
 	}
 }
 
+unsigned connection_subscribers(const struct server *s)
+{
+	unsigned count = 0;
+
+	for (const struct connection *c = s->connections; c; c = c->next)
+		count += c->subscribed;
+	return count;
+}
+
 bool connection_any_waiting(const struct server *s)
 {
 	for (const struct connection *c = s->connections; c; c = c->next)
@@ -346,11 +369,23 @@ static bool make_place(struct server *s)
 	return last != NULL;
 }
 
+/* Every place is taken by somebody who has something to lose. */
+static void say_full(int fd)
+{
+	struct buffer line = BUFFER_INIT;
+
+	protocol_error(&line, "null", ERROR_BUSY, "the daemon has as many connections as it takes (--connections)", NULL, 0);
+	if (!line.failed && line.length > 0)
+		send(fd, line.data, line.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	buffer_free(&line);
+}
+
 void connection_new(struct server *s, int fd)
 {
 	struct connection *c = make_place(s) ? calloc(1, sizeof *c) : NULL;
 
 	if (!c) {
+		say_full(fd);
 		close(fd);
 		return;
 	}

@@ -25,6 +25,9 @@ void connection_answer(struct connection *c, const struct job *j, const struct b
 /* Gives every subscriber what is new. */
 void connection_pump_all(struct server *s);
 
+/* How many have subscribed: those are not closed for somebody who needs a place. */
+unsigned connection_subscribers(const struct server *s);
+
 /* Whether some connection still has bytes to take. */
 bool connection_any_waiting(const struct server *s);
 

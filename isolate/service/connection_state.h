@@ -24,6 +24,7 @@ struct connection {
 	char *frame;
 	size_t length, capacity;
 	bool too_long, half_closed, reads;
+	bool has_framed;         /* a frame was completed since the client's clock was looked at */
 	int streams[STREAMS];
 	size_t stream_count;
 	unsigned jobs;

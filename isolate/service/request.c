@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "isolate/service/answers.h"
+#include "isolate/service/connection.h"
 #include "isolate/service/connection_state.h"
 #include "isolate/service/history.h"
 #include "isolate/service/job.h"
@@ -195,6 +196,9 @@ static bool subscribe(struct connection *c, const struct protocol_request *r, st
 	if (!protocol_number(r, "since", 0, INT64_C(900000000000000000), &since, refusal) || !protocol_text(r, "type", filter.type, sizeof filter.type, refusal) ||
 	    !protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
 		return false;
+	/* A quarter of the places is for those who run, list and kill. */
+	if (!c->subscribed && connection_subscribers(c->server) >= c->server->options->connections - c->server->options->connections / 4)
+		return refuse(refusal, ERROR_BUSY, "the daemon has as many subscribers as it takes (three quarters of --connections)");
 	c->subscribed = true;
 	c->follows = false;
 	c->filter = filter;
