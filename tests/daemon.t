@@ -303,6 +303,8 @@ def _():
             client.connection.shutdown(socket.SHUT_WR)
             client.close()
         tap.eventually(lambda: run("run", "--daemon", "--socket", daemon.socket, "--", "true").status == 0, "a new client is served", 15)
+        with Client(daemon) as info:
+            tap.eventually(lambda: info.call("daemon.info")["connections"] == 1, "all eight are gone", 10)
         watchers = [Client(daemon) for _ in range(7)]
         answers = [watcher.request("events.subscribe", {}) for watcher in watchers]
         tap.equal([("error" in answer and answer["error"]["code"]) for answer in answers], [False] * 6 + [-32001], "six of eight may subscribe")
@@ -319,6 +321,41 @@ def _():
             client.connection.sendall((request % number)[20:] + (request % (number + 1))[:20])
             tap.equal(client.answer(number)["id"], number, "answered")
             time.sleep(1)
+
+
+@tap.test("a file that is no socket is not replaced by one")
+def _():
+    directory = leaks.scratch()
+    name = os.path.join(directory, "notes")
+    with open(name, "w") as file:
+        file.write("precious")
+    os.symlink(name, os.path.join(directory, "link"))
+    for path in (name, os.path.join(directory, "link"), directory):
+        result = run("serve", "--socket", path, "--audit", os.path.join(directory, "log")).expect(125)
+        tap.like(result.errors, "is no socket", "said")
+    with open(name) as file:
+        tap.equal(file.read(), "precious", "the file")
+
+
+@tap.test("cordon events reads the log of the daemon at a socket, and no file of it is missed while it is rotated", deadline=60)
+def _():
+    with Daemon("--audit-size", "0.02", "--audit-keep", "500") as daemon, Client(daemon) as client:
+        stop = threading.Event()
+
+        def work():
+            with Client(daemon) as other:
+                while not stop.is_set():
+                    other.call("sandbox.run", command("true"))
+        worker = threading.Thread(target=work)
+        worker.start()
+        try:
+            for _ in range(25):
+                lines = run("events", "--socket", daemon.socket, "--since", "1").expect(0).out.splitlines()
+                numbers = [json.loads(line)["sequence"] for line in lines]
+                tap.equal(numbers, list(range(2, len(numbers) + 2)), "no number is missing")
+        finally:
+            stop.set()
+            worker.join(20)
 
 
 @tap.test("the log is rotated by size and stays in sequence")

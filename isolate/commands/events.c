@@ -10,11 +10,13 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "isolate/commands/answer.h"
@@ -57,32 +59,88 @@ static bool print_file(struct reading *r, FILE *file)
 	return fflush(stdout) == 0;
 }
 
-/* Every file that there is, oldest first. */
-static int print_log(struct reading *r, const char *path, struct error *err)
-{
-	unsigned oldest = 0;
-	char name[PATH_MAX + 16];
-	bool found = false;
+/* The files of the log, newest first. */
+struct log_files {
+	struct { int fd; struct stat st; } *files;
+	size_t count;
+};
 
-	for (unsigned n = 1; n <= OLDEST && oldest == n - 1; n++) {
-		snprintf(name, sizeof name, "%s.%u", path, n);
-		oldest = access(name, F_OK) == 0 ? n : oldest;
-	}
-	for (unsigned n = oldest + 1; n-- > 0;) {
-		FILE *file;
-		bool good;
+static void log_close(struct log_files *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->files[i].fd >= 0)
+			close(l->files[i].fd);
+	free(l->files);
+}
+
+/*
+ * Opens every file that there is before one is read. A rotation meanwhile gives a file a higher number: so, from the newest on, one may be met twice, but none is missed.
+ */
+static int log_open(struct log_files *l, const char *path, struct error *err)
+{
+	char name[PATH_MAX + 16];
+
+	l->files = calloc(OLDEST + 1, sizeof *l->files);
+	if (!l->files)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the log of events");
+	for (unsigned n = 0; n <= OLDEST; n++) {
+		int fd;
 
 		snprintf(name, sizeof name, n ? "%s.%u" : "%s", path, n);
-		file = fopen(name, "re");
-		if (!file)
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			return error_set(err, FAILURE_PATH_MISSING, errno, "reading the log of events, %s", name);
+		if (fd < 0 && n > 0)
+			break;
+		if (fd < 0)
+			continue; /* between two steps of a rotation */
+		if (fstat(fd, &l->files[l->count].st) != 0 || (l->count > 0 && l->files[l->count].st.st_ino == l->files[l->count - 1].st.st_ino)) {
+			close(fd);
 			continue;
-		found = true;
-		good = print_file(r, file);
-		fclose(file);
-		if (!good)
-			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
+		}
+		l->files[l->count++].fd = fd;
 	}
-	return found || r->options->follow ? 0 : error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
+	return 0;
+}
+
+static int print_log(struct reading *r, const char *path, struct error *err)
+{
+	struct log_files log = { NULL, 0 };
+	int status = log_open(&log, path, err);
+
+	if (status == 0 && log.count == 0 && !r->options->follow)
+		status = error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
+	for (size_t i = log.count; status == 0 && i-- > 0;) {
+		FILE *file = fdopen(log.files[i].fd, "r");
+
+		if (!file || !print_file(r, file))
+			status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
+		if (file) {
+			fclose(file);
+			log.files[i].fd = -1;
+		}
+	}
+	log_close(&log);
+	return status;
+}
+
+/* Where the daemon at a socket keeps its log. Returns false when nobody answers there. */
+static bool ask_for_log(const char *socket_path, char *path, size_t size)
+{
+	static const char REQUEST[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\"}\n";
+	struct client c = CLIENT_INIT;
+	struct error ignored = ERROR_INIT;
+	bool found = false;
+	size_t length;
+	char *line;
+
+	if (client_open(&c, socket_path, &ignored) == 0 && client_send(&c, REQUEST, sizeof REQUEST - 1, NULL, 0, &ignored) == 0 && client_line(&c, -1, &line, &length, &ignored) > 0) {
+		struct json_slice result = json_slice_of(line, length, "result");
+
+		found = result.text && json_slice_copy(json_slice_of(result.text, result.length, "audit"), path, size) && path[0] == '/';
+	}
+	client_close(&c);
+	return found;
 }
 
 static int subscribe(const struct reading *r, struct client *c, bool since, struct error *err)
@@ -156,7 +214,7 @@ static int print_events(const struct options *o)
 	if (o->audit_file)
 		snprintf(path, sizeof path, "%s", o->audit_file);
 	if (!o->follow || o->since > 0) {
-		if (!o->audit_file && !audit_default_path(path, sizeof path))
+		if (!o->audit_file && !(o->socket_path && ask_for_log(o->socket_path, path, sizeof path)) && !audit_default_path(path, sizeof path))
 			status = error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place to look for the log: set XDG_STATE_HOME or HOME, or give --audit");
 		else
 			status = print_log(&r, path, &err);

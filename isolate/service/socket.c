@@ -108,11 +108,15 @@ static int lock_beside(const char *path, struct error *err)
 static int bind_new(const char *path, struct error *err)
 {
 	struct sockaddr_un address;
+	struct stat st;
 	mode_t mask;
 	int fd, status;
 
 	if (address_of(path, &address, err) < 0 || prepare_directory(path, err) < 0)
 		return -1;
+	/* Only a socket is replaced. */
+	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return error_set(err, FAILURE_PATH_MISSING, EEXIST, "%s is there and is no socket; it is left as it is, so name another place for the control socket", path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
