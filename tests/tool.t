@@ -432,7 +432,7 @@ def _():
             item = served.spawn(DOI, policy="operator_approval", session="first")
             tap.equal((item["state"], item["session"], item["user"]), ("trial", "first", USER), "item")
             for _ in range(3):
-                answer = served.call("extract_dois", {"text": "10.1000/182"})
+                answer = served.call("extract_dois", {"text": "10.1000/182"}, session="first")
                 tap.equal((answer["status"], answer["record"]["output"]), (0, {"dois": ["10.1000/182"]}), "call")
             tap.equal(answer["tool"]["state"], "pending", "it waits")
             waiting = watcher.event("tool.promotion_pending")
@@ -574,7 +574,7 @@ def _():
         seed = db.execute("SELECT %s FROM versions" % columns).fetchone()
         for number in range(200):
             name = "t%03d" % number
-            db.execute("INSERT INTO tools VALUES(?, 1)", (name,))
+            db.execute("INSERT INTO tools(name, last_version) VALUES(?, 1)", (name,))
             db.execute("INSERT INTO versions(%s) VALUES(?,1,?,'pending','operator_approval',3,?,'x',?,?,?,?)" % columns, (
                 name, seed[2], number, number, 10000, "d" * 500, json.dumps(dict(spec(name, long_one)))))
     with Served(home=library.home) as served:
