@@ -277,6 +277,7 @@ int tool_print_shown(const struct buffer *result)
 	add_visible(&out, text_in(tree, "name"));
 	buffer_printf(&out, "@%lld of %s: %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n", number_in(tree, "version"), text_in(tree, "user"), text_in(tree, "state"),
 		      text_in(tree, "policy"), number_in(tree, "threshold"), number_in(tree, "successes"), number_in(tree, "failures"), text_in(tree, "hash"));
+	buffer_printf(&out, "a decision on it: cordon tool promote --user %s %s@%lld@%.12s, or reject\n", text_in(tree, "user"), text_in(tree, "name"), number_in(tree, "version"), text_in(tree, "hash"));
 	buffer_printf(&out, "spawned %.19s", text_in(tree, "created"));
 	if (*text_in(tree, "decided")) {
 		buffer_printf(&out, "; decided %.19s by ", text_in(tree, "decided"));

@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Whether another living version has this code, too. Returns 1, 0 or -1. */
+/* Whether another version has this code, too, and the hash does not say which of them was looked at: one that stands, or a replaced one with other limits or another description. Returns 1, 0 or -1. */
 static int is_ambiguous(struct store *s, const struct item *item, struct item *other, struct error *err)
 {
-	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash = ? AND v.id <> ? AND v.state <> 'superseded' LIMIT 1", "tti", item->name, item->hash, item->id), other,
+	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ?1 AND v.hash = ?2 AND v.id <> ?3 AND (v.state <> 'superseded' OR v.spec <> (SELECT spec FROM versions WHERE id = ?3)) ORDER BY v.version DESC LIMIT 1", "tti", item->name, item->hash, item->id), other,
 			  err);
 }
 
@@ -40,8 +40,8 @@ static int find(struct store *s, const struct decision *d, bool allow_older, str
 		return 0;
 	status = is_ambiguous(s, item, &other, err);
 	if (status > 0)
-		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: versions %" PRId64 " and %" PRId64 " have the same code, %s, and differ in limits or description: say which version (%s@%" PRId64 ")",
-				 d->name, other.version, item->version, item->hash, d->name, item->version);
+		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: versions %" PRId64 " and %" PRId64 " have the same code, %s, and differ in limits or description: look at the one that is meant, and say it with its version (%s@%" PRId64 "@%.12s)",
+				 d->name, other.version, item->version, item->hash, d->name, item->version, item->hash);
 	return status;
 }
 

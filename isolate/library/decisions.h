@@ -2,7 +2,7 @@
 /*
  * What an operator decides: each decision is bound to a hash, is one transaction, and leaves a row that stays.
  *
- * The hash is that of what was shown. When the library has something else by then (a newer version, another one with the same code and other limits) nothing is decided, and the
+ * The hash is that of what was shown. It is over the code and not over limits and description, so where another version of the name has the same, only the version's number says which was shown. When the library has something else by then (a newer version, another one with the same code and other limits) nothing is decided, and the
  * answer names both.
  */
 #ifndef CORDON_ISOLATE_LIBRARY_DECISIONS_H
