@@ -71,6 +71,23 @@ bool json_slice_next(const char *object, size_t length, size_t *at, struct json_
 	return end > i;
 }
 
+bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item)
+{
+	size_t i = skip_space(array, length, *at), end;
+
+	if (i >= length || array[i] != (*at == 0 ? '[' : ','))
+		return false;
+	i = skip_space(array, length, i + 1);
+	if (i >= length || array[i] == ']')
+		return false;
+	end = skip_value(array, length, i);
+	*at = end;
+	while (end > i && (array[end - 1] == ' ' || array[end - 1] == '\t' || array[end - 1] == '\n' || array[end - 1] == '\r'))
+		end--;
+	*item = (struct json_slice){ array + i, end - i };
+	return end > i;
+}
+
 struct json_slice json_slice_of(const char *object, size_t length, const char *wanted)
 {
 	struct json_slice key, value;

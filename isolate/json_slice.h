@@ -22,6 +22,9 @@ struct json_slice {
  */
 bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key, struct json_slice *value);
 
+/* Steps through the items of an array in the same way. */
+bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item);
+
 /* The value of a key, or text NULL. */
 struct json_slice json_slice_of(const char *object, size_t length, const char *key);
 

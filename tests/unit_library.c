@@ -60,7 +60,7 @@ static struct spec make_spec(const char *name, const char *implementation, doubl
 }
 
 struct wanted {
-	const char *policy, *session;
+	const char *policy, *session, *fallback;
 	int64_t threshold;
 	double timeout;
 };
@@ -76,6 +76,8 @@ static int spawn(struct store *s, const char *name, const char *implementation, 
 		n.has_policy = true;
 		n.policy = promotion_policy_of(w->policy);
 	}
+	if (w && w->fallback)
+		n.fallback_policy = promotion_policy_of(w->fallback);
 	n.threshold = w ? w->threshold : 0;
 	n.session = w ? w->session : NULL;
 	status = versions_spawn(s, &n, item, &is_new, &err);
@@ -120,6 +122,23 @@ static int take_back(struct store *s, const struct decision *d, struct item *ite
 	struct item restored;
 
 	return decisions_revoke(s, d, item, &restored, e);
+}
+
+static int refuse(struct store *s, const struct decision *d, struct item *item, struct error *e)
+{
+	struct item restored;
+
+	return decisions_reject(s, d, item, &restored, e);
+}
+
+static void forget(struct store *s, const struct item *item, bool with_version)
+{
+	struct decision d = { .name = item->name, .who = "tester", .reference = { .version = with_version ? item->version : 0 } };
+	struct item restored;
+	int64_t forgotten;
+
+	if (decisions_forget(s, &d, &forgotten, &restored, &err) < 0)
+		diag("%s", err.context);
 }
 
 static void state_is(struct store *s, const struct item *item, const char *wanted, const char *what)
@@ -228,17 +247,23 @@ static void test_broken(void)
 	ok(store_open(&s, base, "linked", true, 0, &err) < 0, "a link is not followed: %s", err.context);
 }
 
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void test_migration(void)
 {
 	struct store s;
 	struct item item;
 
-	ok(store_open(&s, base, "old", true, 1, &err) == 0 && spawn(&s, "t", "return 1", NULL, &item) == 1, "a library of the first schema");
+	ok(store_open(&s, base, "old", true, 1, &err) == 0, "a library of the first schema");
+	ok(sqlite3_exec(s.db, "INSERT INTO tools VALUES('t', 1); INSERT INTO counts VALUES('t', '" HASH "', 2, 1); INSERT INTO versions(name, version, hash, state, policy, threshold, created, created_by, lines,"
+			" description, spec) VALUES('t', 1, '" HASH "', 'trial', 'operator_approval', 4, 0, 'x', 1, 'd', 's')", NULL, NULL, NULL) == SQLITE_OK, "with a tool");
 	ok(sqlite3_exec(s.db, "SELECT * FROM touched", NULL, NULL, NULL) != SQLITE_OK, "has not everything");
 	store_close(&s);
 	s = open_store("old");
 	ok(s.db && sqlite3_exec(s.db, "SELECT * FROM touched", NULL, NULL, NULL) == SQLITE_OK, "is brought up to date");
-	ok(item_newest(&s, "t", &item, &err) == 1 && item.version == 1, "with what it held");
+	ok(item_newest(&s, "t", &item, &err) == 1 && item.version == 1 && item.successes == 2 && item.failures == 1, "with what it held, and was counted");
+	sqlite3_exec(s.db, "DELETE FROM versions", NULL, NULL, NULL);
+	ok(spawn(&s, "t", "return 1", NULL, &item) == 1 && item.version == 2 && item.policy == POLICY_OPERATOR && item.threshold == 4, "and its policy stays");
 	store_close(&s);
 }
 
@@ -315,20 +340,115 @@ static void test_decisions(void)
 	is_int(decide(&s, take_back, &three, true, &found), 0, "revoked");
 	state_is(&s, &three, "trial", "it is in trial again");
 	state_is(&s, &two, "promoted", "and the one before is back");
-	is_int(decide(&s, decisions_reject, &three, true, &found), 0, "rejected");
+	is_int(decide(&s, refuse, &three, true, &found), 0, "rejected");
 	ok(versions_find(&s, "t", &(struct reference){ .version = 3 }, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_REJECTED, "it cannot be called");
-	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == two.id, "a call of the name means the promoted one then");
+	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_REJECTED, "nor the promoted one, which has the same code: %s", err.context);
 	ok(spawn(&s, "t", "return 2", NULL, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "the same code cannot be spawned: %s", err.context);
 	ok(spawn(&s, "renamed", "return 2", NULL, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "nor under another name");
 	is_int(decide(&s, take_back, &three, true, &found), 0, "until that is revoked");
-	is_int(spawn(&s, "t", "return 2", NULL, &found), 1, "then it can");
+	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == two.id, "then a call of the name means the promoted one");
+	is_int(spawn(&s, "t", "return 2", NULL, &found), 1, "and the code can be spawned");
 	memcpy(d.reference.hash, one.hash, sizeof one.hash);
-	ok(decisions_forget(&s, &d, &forgotten, &err) == 0 && forgotten == 1, "one hash is forgotten");
+	ok(decisions_forget(&s, &d, &forgotten, &found, &err) == 0 && forgotten == 1, "one hash is forgotten");
 	d.reference.hash[0] = '\0';
-	ok(decisions_forget(&s, &d, &forgotten, &err) == 0 && forgotten == 3, "then all the others (%lld)", (long long)forgotten);
+	ok(decisions_forget(&s, &d, &forgotten, &found, &err) == 0 && forgotten == 3 && found.id == 0, "then all the others (%lld)", (long long)forgotten);
 	ok(versions_look_up(&s, "t", &d.reference, &found, &err) < 0 && err.code == FAILURE_TOOL_UNKNOWN, "nothing is left");
 	spawn(&s, "t", "return 1", NULL, &found);
 	ok(found.version == 5 && found.successes == 0, "numbers are not used again, counts are gone");
+	store_close(&s);
+}
+
+/* What was promoted before is again when the promoted version is taken away, however that comes about. */
+static void test_restored(void)
+{
+	struct store s = open_store("restored");
+	struct wanted eager = { .policy = "eager" };
+	struct item one, two, three, again, found;
+
+	spawn(&s, "t", "return 1", &eager, &one);
+	record(&s, one.id, NULL, &found);
+	spawn(&s, "t", "return 2", NULL, &two);
+	record(&s, two.id, NULL, &found);
+	spawn(&s, "t", "return 3", NULL, &three);
+	record(&s, three.id, NULL, &found);
+	state_is(&s, &two, "superseded", "three were promoted, one after the other");
+	is_int(decide(&s, refuse, &three, false, &found), 0, "the last is rejected");
+	state_is(&s, &two, "promoted", "then the one before is promoted again");
+	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == two.id, "and is what a call of the name means");
+	is_int(decide(&s, take_back, &three, false, &found), 0, "the rejection is revoked");
+	is_int(decide(&s, decisions_promote, &three, false, &found), 0, "and it is promoted");
+	forget(&s, &two, true);
+	state_is(&s, &one, "superseded", "one in between is forgotten");
+	forget(&s, &three, true);
+	state_is(&s, &one, "promoted", "and the last: the first is promoted again");
+	spawn(&s, "u", "return 4", &eager, &one);
+	record(&s, one.id, NULL, &found);
+	spawn(&s, "u", "return 5", NULL, &two);
+	record(&s, two.id, NULL, &found);
+	spawn(&s, "u", "return 5", &(struct wanted){ .timeout = 9 }, &again);
+	is_int(decide(&s, decisions_promote, &again, true, &found), 0, "the same code with other limits is promoted");
+	is_int(decide(&s, refuse, &again, true, &found), 0, "and rejected");
+	state_is(&s, &two, "superseded", "what has the rejected code does not come back");
+	state_is(&s, &one, "promoted", "but the one before that");
+	store_close(&s);
+}
+
+/* Code that was rejected is rejected under every name. */
+static void test_rejected_code(void)
+{
+	struct store s = open_store("rejected");
+	struct item one, two, found;
+
+	spawn(&s, "r1", "return 66", NULL, &one);
+	spawn(&s, "r2", "return 66", &(struct wanted){ .threshold = 1 }, &two);
+	is_int(decide(&s, refuse, &one, false, &found), 0, "rejected under one name");
+	ok(versions_find(&s, "r2", &(struct reference){ .version = 0 }, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_REJECTED, "it is not called under another: %s", err.context);
+	ok(versions_find(&s, "r2", &(struct reference){ .version = 1 }, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_REJECTED, "nor by its version");
+	is_int(record(&s, two.id, NULL, &found), STEP_NONE, "a call that was on its way promotes nothing");
+	ok(decide(&s, decisions_promote, &two, false, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "nor does an operator: %s", err.context);
+	forget(&s, &two, false);
+	ok(spawn(&s, "r3", "return 66", NULL, &found) < 0 && err.code == FAILURE_TOOL_REJECTED, "and what happens to another name makes no difference");
+	is_int(decide(&s, take_back, &one, false, &found), 0, "until that is revoked");
+	is_int(spawn(&s, "r3", "return 66", NULL, &found), 1, "then it is as any other");
+	store_close(&s);
+}
+
+/* A count goes on for what permits no more and is called the same. */
+static void test_counts(void)
+{
+	struct store s = open_store("counts");
+	struct wanted wide = { .timeout = 9 }, narrow = { .timeout = 2 };
+	struct item one, two, three, found;
+
+	spawn(&s, "t", "return 1", &(struct wanted){ .timeout = 3 }, &one);
+	record(&s, one.id, NULL, &found);
+	record(&s, one.id, "ValueError: no", &found);
+	spawn(&s, "t", "return 1", &narrow, &two);
+	ok(two.version == 2 && two.successes == 1 && two.failures == 1, "limits that are lower: the count goes on");
+	spawn(&s, "t", "return 1", &wide, &three);
+	ok(three.version == 3 && three.successes == 0 && three.failures == 0, "limits that were raised: from zero");
+	is_int(record(&s, three.id, NULL, &found), STEP_NONE, "so one call does not promote it");
+	ok(found.successes == 1 && item_of_id(&s, two.id, &two, &err) == 1 && two.successes == 1, "each counts its own");
+	forget(&s, &three, true);
+	narrow.timeout = 1.5;
+	spawn(&s, "t", "return 1", &narrow, &found);
+	ok(found.version == 4 && found.successes == 1, "a count that was forgotten is gone, and not the one before it");
+	sqlite3_exec(s.db, "UPDATE versions SET spec = replace(spec, '\"d\"', '\"e\"')", NULL, NULL, NULL);
+	spawn(&s, "t", "return 1", &narrow, &found);
+	ok(found.version == 5 && found.successes == 0, "another description: from zero");
+	store_close(&s);
+}
+
+static void test_policy_stays(void)
+{
+	struct store s = open_store("stays");
+	struct item item;
+
+	spawn(&s, "t", "return 1", &(struct wanted){ .policy = "operator_approval", .threshold = 7 }, &item);
+	forget(&s, &item, false);
+	ok(spawn(&s, "t", "return 1", NULL, &item) == 1 && item.policy == POLICY_OPERATOR && item.threshold == 7, "the policy of a name stays when it is forgotten");
+	ok(spawn(&s, "u", "return 2", &(struct wanted){ .fallback = "operator_approval" }, &item) == 1 && item.policy == POLICY_OPERATOR && item.threshold == 3, "a name that is new has the fallback");
+	ok(spawn(&s, "u", "return 3", &(struct wanted){ .fallback = "eager" }, &item) == 1 && item.policy == POLICY_OPERATOR, "and one that is not has its own");
 	store_close(&s);
 }
 
@@ -360,7 +480,13 @@ static void test_sessions(void)
 	spawn(&s, "t", "return 2", &(struct wanted){ .session = "second" }, &two);
 	ok(versions_find(&s, "t", &none, "second", &found, &err) == 0 && found.id == two.id, "its own comes first");
 	ok(versions_find(&s, "t", &none, "third", &found, &err) == 0 && found.id == one.id, "and nobody else's");
-	ok(versions_find(&s, "t", &none, NULL, &found, &err) == 0 && found.id == two.id, "without a session it is the newest");
+	ok(versions_find(&s, "t", &none, NULL, &found, &err) == 0 && found.id == one.id, "without a session it is the promoted one");
+	ok(versions_find(&s, "t", &(struct reference){ .version = 2 }, NULL, &found, &err) == 0 && found.id == two.id, "and by its version the other");
+	spawn(&s, "u", "return 3", NULL, &one);
+	spawn(&s, "u", "return 4", &(struct wanted){ .session = "second" }, &two);
+	ok(versions_find(&s, "u", &none, NULL, &found, &err) == 0 && found.id == one.id, "where none is promoted it is the newest that was spawned without a session");
+	spawn(&s, "v", "return 5", &(struct wanted){ .session = "second" }, &two);
+	ok(versions_find(&s, "v", &none, NULL, &found, &err) < 0 && err.code == FAILURE_TOOL_UNKNOWN && strstr(err.context, "--session"), "and never what a session has in trial: %s", err.context);
 	ok(versions_find(&s, "t", &(struct reference){ .hash = "ffffffff" }, NULL, &found, &err) < 0, "a hash that is none");
 	store_close(&s);
 }
@@ -404,7 +530,7 @@ static void test_rejected_newest(void)
 	record(&s, one.id, NULL, &one);
 	spawn(&s, "t", "return 2", NULL, &two);
 	spawn(&s, "t", "return 3", NULL, &three);
-	ok(decide(&s, decisions_reject, &three, false, &found) == 0, "the newest is rejected");
+	ok(decide(&s, refuse, &three, false, &found) == 0, "the newest is rejected");
 	ok(versions_find(&s, "t", &(struct reference){ .version = 0 }, NULL, &found, &err) == 0 && found.id == one.id, "a call means the promoted one, and not what was never looked at");
 	store_close(&s);
 }
@@ -498,6 +624,19 @@ static void test_show(void)
 	store_close(&s);
 }
 
+static int accept(const struct spec *spec, void *context)
+{
+	(void)spec;
+	++*(int *)context;
+	return 0;
+}
+
+static int object_to(const struct spec *spec, void *context)
+{
+	(void)context;
+	return error_set(&err, FAILURE_TOOL_REFUSED, 0, "%s", spec->name);
+}
+
 static void test_transfer(void)
 {
 	struct store from = open_store("show"), to = open_store("imported");
@@ -505,29 +644,34 @@ static void test_transfer(void)
 	struct json_writer w;
 	struct item item;
 	struct json_tree tree;
-	int added = 0;
+	int added = 0, validated = 0;
+	struct transfer t = { .who = "tester", .validate = accept, .context = &validated }, objecting = { .who = "tester", .validate = object_to };
 
 	json_begin(&w, &out);
 	json_open_array(&w);
 	is_int(transfer_export(&from, &w, &err), 0, "exported");
 	json_close_array(&w);
 	ok(json_tree_read(&tree, out.data, out.length) == 0 && tree.nodes[0].count == 2, "two versions");
-	for (int keep = 0; keep < 2; keep++)
+	ok(transfer_import(&to, &objecting, tree.text + tree.nodes[1].raw, tree.nodes[1].raw_length, &err) < 0 && err.code == FAILURE_TOOL_REFUSED && item_newest(&to, "t", &item, &err) == 0,
+	   "what validation objects to does not come in");
+	for (int turn = 0; turn < 4; turn++)
 		for (uint32_t at = 1; at < tree.nodes[0].end; at = tree.nodes[at].end) {
-			int status = transfer_import(&to, tree.text + tree.nodes[at].raw, tree.nodes[at].raw_length, keep, "tester", &err);
-
-			added += status;
-			if (!keep && at == 1) {
+			t.keep = turn >= 2;
+			is_int(transfer_import(&to, &t, tree.text + tree.nodes[at].raw, tree.nodes[at].raw_length, &err), 0, "a line");
+			added += t.is_new;
+			if (turn == 0) {
 				item_newest(&to, "t", &item, &err);
 				is_int(item.state, STATE_TRIAL, "what comes in is in trial");
 			}
+			is_int(t.promoted, turn == 2 && at == 1, "what was promoted is promoted when that is wanted, once");
 		}
-	is_int(added, 4, "each line is a version where it is not the newest");
+	is_int(added, 2, "each line comes in once");
+	is_int(validated, 2, "and was validated then");
 	buffer_add(&line, tree.text + tree.nodes[1].raw, tree.nodes[1].raw_length);
 	memcpy(strstr(line.data, "a = 1"), "a = 7", 5);
-	ok(transfer_import(&to, line.data, line.length, false, "tester", &err) < 0 && strstr(err.context, "hash"), "a line that was changed is refused: %s", err.context);
-	ok(transfer_import(&to, "{\"x\":1}", 7, false, "tester", &err) < 0, "and one that is no version");
-	ok(item_first(&to, store_query(&to, &err, ITEM_SELECT "WHERE v.state = 'promoted'", ""), &item, &err) == 1 && item.version == 3, "what was promoted is promoted when that is wanted");
+	ok(transfer_import(&to, &t, line.data, line.length, &err) < 0 && strstr(err.context, "hash"), "a line that was changed is refused: %s", err.context);
+	ok(transfer_import(&to, &t, "{\"x\":1}", 7, &err) < 0, "and one that is no version");
+	ok(item_first(&to, store_query(&to, &err, ITEM_SELECT "WHERE v.state = 'promoted'", ""), &item, &err) == 1 && item.version == 1, "and stays so");
 	json_tree_free(&tree);
 	buffer_free(&out);
 	buffer_free(&line);
@@ -581,6 +725,10 @@ int main(void)
 	test_versions();
 	test_promotion();
 	test_decisions();
+	test_restored();
+	test_rejected_code();
+	test_counts();
+	test_policy_stays();
 	test_sticky_policy();
 	test_sessions();
 	test_flood();

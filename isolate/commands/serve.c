@@ -23,6 +23,8 @@ static int serve(const struct options *o)
 	};
 	struct error err = ERROR_INIT;
 
+	server.policy = o->policy ? promotion_policy_of(o->policy) : POLICY_THRESHOLD;
+	server.threshold = o->threshold;
 	if (!server.socket && socket_default_path(socket_path, sizeof socket_path))
 		server.socket = socket_path;
 	if (!server.audit && audit_default_path(audit_path, sizeof audit_path))
@@ -45,6 +47,8 @@ int command_serve(int argc, char **argv)
 	at = options_parse(&options, FOR_SERVE, argc, argv, &help, &err);
 	if (!help && at >= 0 && at < argc)
 		at = error_set(&err, FAILURE_BAD_OPTION, 0, "serve takes no words, only options");
+	if (!help && at >= 0 && options.policy && promotion_policy_of(options.policy) == POLICY_COUNT)
+		at = error_set(&err, FAILURE_BAD_OPTION, 0, "--policy %.60s: must be threshold, eager or operator_approval", options.policy);
 	if (help)
 		status = print_command_help(FOR_SERVE);
 	else

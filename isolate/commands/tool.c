@@ -253,7 +253,7 @@ static int ask_and_print(const struct sub *s, const struct options *o, const str
 	return status;
 }
 
-static void write_import(const struct options *o, const char *line, size_t length, struct buffer *out)
+static void write_import(const struct options *o, const char *line, size_t length, int64_t number, struct buffer *out)
 {
 	struct json_writer w;
 
@@ -261,6 +261,10 @@ static void write_import(const struct options *o, const char *line, size_t lengt
 	json_open_object(&w);
 	json_key(&w, "keep");
 	json_bool(&w, o->keep);
+	json_key(&w, "first");
+	json_integer(&w, number);
+	json_key(&w, "options");
+	options_write(o, FOR_TOOL_IMPORT, &w);
 	if (o->user) {
 		json_key(&w, "user");
 		json_string(&w, o->user);
@@ -277,7 +281,7 @@ static int import(const struct sub *s, const struct options *o, const char *path
 {
 	struct tool_answer answer = { .error = ERROR_INIT, .status = EXIT_FAILED };
 	struct buffer text = BUFFER_INIT, sum = BUFFER_INIT;
-	long imported = 0, skipped = 0;
+	long imported = 0, skipped = 0, number = 0;
 	int status = input_read(path, &text, &answer.error);
 
 	for (size_t at = 0; status == 0 && at < text.length;) {
@@ -288,14 +292,15 @@ static int import(const struct sub *s, const struct options *o, const char *path
 		char reason[256];
 
 		at += length + 1;
+		number++;
 		if (length == 0)
 			continue;
 		if (!json_gate_check(&RULES, line, length, reason, sizeof reason)) {
 			answer.status = EXIT_REFUSED;
-			status = error_set(&answer.error, FAILURE_SPEC_REFUSED, 0, "a line of %.100s is not accepted as JSON: %s", path, reason);
+			status = error_set(&answer.error, FAILURE_SPEC_REFUSED, 0, "line %ld of %.100s is not accepted as JSON: %s", number, path, reason);
 			break;
 		}
-		write_import(o, line, length, &params);
+		write_import(o, line, length, number, &params);
 		tool_answer_free(&answer);
 		status = tool_ask(s->method, o, &params, &answer);
 		buffer_free(&params);

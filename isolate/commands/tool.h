@@ -19,6 +19,12 @@ struct tool_answer {
 int tool_ask(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *answer);
 void tool_answer_free(struct tool_answer *answer);
 
+/*
+ * Tells the daemon at socket_path (NULL: the default) of events of tools, a line each, so that its log and its consoles have what was done without it. Best effort: without a daemon nothing happens, and it waits
+ * a fifth of a second at most.
+ */
+void tool_tell_daemon(const char *socket_path, const struct buffer *told);
+
 /* Print a result for people, whatever it holds made visible. Return the exit status. */
 int tool_print_item(const struct buffer *result);
 int tool_print_list(const struct buffer *result, const char *key);

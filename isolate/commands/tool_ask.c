@@ -28,10 +28,21 @@
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
 
+/* A command may ask more than once; its signals are collected once. */
+static int signals(void)
+{
+	static int collected = -1;
+
+	if (collected < 0)
+		collected = signals_collect();
+	return collected;
+}
+
 static int ask_here(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *out)
 {
 	struct action_answer answer = ACTION_ANSWER_INIT;
 	struct action_request request = { .name = method, .params = params->data, .length = params->length, .control = -1, .events = -1 };
+	struct buffer told = BUFFER_INIT;
 	char base[PATH_MAX];
 	int status;
 
@@ -43,10 +54,13 @@ static int ask_here(const char *method, const struct options *o, const struct bu
 			return error_set(&out->error, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", o->events_file);
 	}
 	request.base = base;
+	request.told = &told;
 	request.authority = authority_of_uid(getuid());
 	if (action_runs_code(method))
-		request.control = signals_collect();
+		request.control = signals();
 	status = action_perform(&request, &answer, &out->error);
+	tool_tell_daemon(o->socket_path, &told);
+	buffer_free(&told);
 	out->status = answer.status;
 	if (status == 0) {
 		out->result = answer.result;
@@ -148,7 +162,7 @@ static int ask_daemon(const char *method, const struct options *o, const struct 
 	if (request.failed || request.length > PROTOCOL_FRAME_MAX)
 		error_set(&out->error, FAILURE_BAD_INPUT, E2BIG, "the request is longer than the daemon takes (4 MiB)");
 	else if (client_open(&client, o->socket_path, &out->error) == 0 && client_send(&client, request.data, request.length, NULL, 0, &out->error) == 0)
-		status = converse(&client, action_runs_code(method) ? signals_collect() : -1, out);
+		status = converse(&client, action_runs_code(method) ? signals() : -1, out);
 	client_close(&client);
 	buffer_free(&request);
 	return status;

@@ -191,6 +191,17 @@ int tool_print_history(const struct buffer *result)
 
 /* ---- one tool ---- */
 
+/* The version that a decision gave its promotion back. */
+static void add_restored(struct buffer *out, const cJSON *tree)
+{
+	const cJSON *restored = cJSON_GetObjectItemCaseSensitive(tree, "restored");
+
+	if (!restored)
+		return;
+	add_visible(out, text_in(restored, "name"));
+	buffer_printf(out, "@%lld is the promoted version again, hash %s\n", number_in(restored, "version"), text_in(restored, "hash"));
+}
+
 int tool_print_item(const struct buffer *result)
 {
 	cJSON *tree = parse(result);
@@ -199,6 +210,7 @@ int tool_print_item(const struct buffer *result)
 	add_visible(&out, text_in(tree, "name"));
 	buffer_printf(&out, "@%lld %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n", number_in(tree, "version"), text_in(tree, "state"), text_in(tree, "policy"),
 		      number_in(tree, "threshold"), number_in(tree, "successes"), number_in(tree, "failures"), text_in(tree, "hash"));
+	add_restored(&out, tree);
 	return finish(&out, tree);
 }
 
@@ -211,6 +223,8 @@ int tool_print_numbers(const struct buffer *result)
 	cJSON_ArrayForEach(item, tree)
 		if (cJSON_IsNumber(item))
 			buffer_printf(&out, "%s%s %lld", out.length ? ", " : "", item->string, (long long)item->valuedouble);
+	buffer_add_text(&out, "\n");
+	add_restored(&out, tree);
 	return finish(&out, tree);
 }
 
@@ -263,6 +277,7 @@ int tool_print_shown(const struct buffer *result)
 	add_visible(&out, text_in(tree, "name"));
 	buffer_printf(&out, "@%lld of %s: %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n", number_in(tree, "version"), text_in(tree, "user"), text_in(tree, "state"),
 		      text_in(tree, "policy"), number_in(tree, "threshold"), number_in(tree, "successes"), number_in(tree, "failures"), text_in(tree, "hash"));
+	buffer_printf(&out, "a decision on it: cordon tool promote --user %s %s@%lld@%.12s, or reject\n", text_in(tree, "user"), text_in(tree, "name"), number_in(tree, "version"), text_in(tree, "hash"));
 	buffer_printf(&out, "spawned %.19s", text_in(tree, "created"));
 	if (*text_in(tree, "decided")) {
 		buffer_printf(&out, "; decided %.19s by ", text_in(tree, "decided"));

@@ -18,6 +18,7 @@ struct acting {
 	struct json_writer w;                /* over answer->result; an object is open */
 	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
 	bool all_users, has_name, has_policy, keep;
+	int64_t first;                       /* the number of the first line of an import, for messages */
 	struct reference reference;
 	enum tool_policy policy;
 	int64_t threshold;
@@ -36,6 +37,12 @@ struct json_slice acting_raw(const struct acting *a, const char *key);
 
 /* A tale with what every event of this action has. */
 struct tale acting_tale(const struct acting *a, const struct item *item);
+
+/* Tells one event, to whoever the request names. */
+void acting_tell(const struct acting *a, enum event_type type, const struct tale *t);
+
+/* Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data, or with what kept it from being validated. */
+int acting_validate(struct acting *a, const struct spec *spec);
 
 /* Writes the members of an item into the answer. Returns 0 or -1. */
 int acting_write_item(struct acting *a, int64_t id);

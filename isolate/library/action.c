@@ -35,6 +35,11 @@ struct tale acting_tale(const struct acting *a, const struct item *item)
 			      .agent = a->agent };
 }
 
+void acting_tell(const struct acting *a, enum event_type type, const struct tale *t)
+{
+	tell(a->request->events, a->request->told, type, t);
+}
+
 int acting_write_item(struct acting *a, int64_t id)
 {
 	return item_write(&a->store, id, &a->w, a->err);
@@ -136,57 +141,70 @@ static struct decision decision_of(const struct acting *a)
 	return (struct decision){ .name = a->name, .reference = a->reference, .who = a->request->authority.who, .reason = a->reason };
 }
 
-static int decide(struct acting *a, int (*function)(struct store *, const struct decision *, struct item *, struct error *), enum event_type event)
+static int promote(struct acting *a)
 {
 	const struct decision d = decision_of(a);
 	struct item item;
 	struct tale t;
 
-	if (function(&a->store, &d, &item, a->err) < 0)
+	if (decisions_promote(&a->store, &d, &item, a->err) < 0)
 		return -1;
 	t = acting_tale(a, &item);
-	tell(a->request->events, event, &t);
+	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
 	return acting_write_item(a, item.id);
 }
 
-static int promote(struct acting *a)
+/* What a decision took away may have given the version before it its promotion back: that is told of, too, and is a member of the answer. */
+static int tell_restored(struct acting *a, const struct item *restored)
 {
-	return decide(a, decisions_promote, EVENT_TYPE_TOOL_PROMOTED);
+	struct tale t = acting_tale(a, restored);
+
+	if (!restored->id)
+		return 0;
+	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	json_key(&a->w, "restored");
+	json_open_object(&a->w);
+	if (acting_write_item(a, restored->id) < 0)
+		return -1;
+	json_close_object(&a->w);
+	return 0;
 }
 
-static int reject(struct acting *a)
-{
-	return decide(a, decisions_reject, EVENT_TYPE_TOOL_REJECTED);
-}
-
-static int revoke(struct acting *a)
+static int take_away(struct acting *a, int (*function)(struct store *, const struct decision *, struct item *, struct item *, struct error *), enum event_type event)
 {
 	const struct decision d = decision_of(a);
 	struct item item, restored;
 	struct tale t;
 
-	if (decisions_revoke(&a->store, &d, &item, &restored, a->err) < 0)
+	if (function(&a->store, &d, &item, &restored, a->err) < 0)
 		return -1;
 	t = acting_tale(a, &item);
-	tell(a->request->events, EVENT_TYPE_TOOL_REVOKED, &t);
-	if (restored.id) {
-		t.item = &restored;
-		tell(a->request->events, EVENT_TYPE_TOOL_PROMOTED, &t);
-	}
-	return acting_write_item(a, item.id);
+	acting_tell(a, event, &t);
+	return acting_write_item(a, item.id) < 0 ? -1 : tell_restored(a, &restored);
+}
+
+static int reject(struct acting *a)
+{
+	return take_away(a, decisions_reject, EVENT_TYPE_TOOL_REJECTED);
+}
+
+static int revoke(struct acting *a)
+{
+	return take_away(a, decisions_revoke, EVENT_TYPE_TOOL_REVOKED);
 }
 
 static int forget(struct acting *a)
 {
 	const struct decision d = decision_of(a);
 	struct tale t = acting_tale(a, NULL);
+	struct item restored;
 
-	if (decisions_forget(&a->store, &d, &t.count, a->err) < 0)
+	if (decisions_forget(&a->store, &d, &t.count, &restored, a->err) < 0)
 		return -1;
-	tell(a->request->events, EVENT_TYPE_TOOL_FORGOTTEN, &t);
+	acting_tell(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
 	json_key(&a->w, "forgotten");
 	json_integer(&a->w, t.count);
-	return 0;
+	return tell_restored(a, &restored);
 }
 
 /* ---- transfer ---- */
@@ -202,22 +220,45 @@ static int export(struct acting *a)
 	return status;
 }
 
+static int validate_imported(const struct spec *spec, void *context)
+{
+	return acting_validate(context, spec);
+}
+
+/* One line; what is wrong with it is said with its number. */
+static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_new)
+{
+	struct transfer t = { .keep = a->keep, .who = a->request->authority.who, .validate = validate_imported, .context = a };
+	int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
+							     : transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->err);
+	struct error inner = *a->err;
+	struct tale tale;
+
+	if (status < 0)
+		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s", (long long)number, inner.context);
+	tale = acting_tale(a, &t.item);
+	if (t.is_new)
+		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &tale);
+	tale.reason = TRANSFER_REASON;
+	if (t.promoted)
+		acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &tale);
+	*is_new = t.is_new;
+	return 0;
+}
+
 static int import(struct acting *a)
 {
 	uint32_t lines = json_tree_member(&a->params, 0, "lines");
 	int64_t imported = 0, skipped = 0;
+	bool is_new;
 
 	if (!lines || acting_node(a, lines)->kind != JSON_ARRAY)
 		return acting_bad(a, "lines", "an array of what tool.export gives");
 	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end; at = acting_node(a, at)->end) {
-		int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
-								 : transfer_import(&a->store, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->keep,
-										   a->request->authority.who, a->err);
-
-		if (status < 0)
+		if (import_line(a, at, (a->first ? a->first : 1) + imported + skipped, &is_new) < 0)
 			return -1;
-		imported += status;
-		skipped += !status;
+		imported += is_new;
+		skipped += !is_new;
 	}
 	json_key(&a->w, "imported");
 	json_integer(&a->w, imported);

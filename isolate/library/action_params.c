@@ -151,9 +151,14 @@ static int take_keep(struct acting *a, uint32_t node)
 	return 0;
 }
 
+static int take_first(struct acting *a, uint32_t node)
+{
+	return take_number(a, node, "first", &a->first);
+}
+
 static const struct { const char *key; int (*take)(struct acting *, uint32_t); } PARAMETERS[] = {
 	{ "user", take_user }, { "name", take_name }, { "version", take_version }, { "hash", take_hash }, { "session", take_session }, { "agent", take_agent }, { "policy", take_policy },
-	{ "threshold", take_threshold }, { "reason", take_reason }, { "cwd", take_cwd }, { "keep", take_keep },
+	{ "threshold", take_threshold }, { "reason", take_reason }, { "cwd", take_cwd }, { "keep", take_keep }, { "first", take_first },
 };
 
 int acting_take_parameters(struct acting *a)

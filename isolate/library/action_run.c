@@ -72,7 +72,7 @@ static int execute(struct acting *a, struct performance *p)
 	return tier ? tier->execute(&p->options, &program, &streams, p->flags, &p->result, a->err) : -1;
 }
 
-static int begin(struct acting *a, struct performance *p, struct spec *spec, enum command_set set, unsigned flags)
+static int begin(struct acting *a, struct performance *p, const struct spec *spec, enum command_set set, unsigned flags)
 {
 	*p = (struct performance){ .spec = spec, .set = set, .flags = flags, .events = -1 };
 	if (result_init(&p->result, a->err) < 0)
@@ -111,9 +111,9 @@ static int tell_refused(struct acting *a, bool by_validation)
 	struct tale t = acting_tale(a, NULL);
 
 	t.reason = a->err->context;
-	tell(a->request->events, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
+	acting_tell(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
 	if (by_validation)
-		tell(a->request->events, EVENT_TYPE_VALIDATION_REJECTED, &t);
+		acting_tell(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
 	return -1;
 }
 
@@ -134,10 +134,19 @@ static int validate(struct acting *a, struct performance *p)
 	return -1;
 }
 
+int acting_validate(struct acting *a, const struct spec *spec)
+{
+	struct performance p;
+	int status = begin(a, &p, spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) < 0 ? -1 : validate(a, &p);
+
+	end(&p);
+	return status;
+}
+
 static int keep(struct acting *a, const struct spec *spec, const struct result *validation)
 {
 	const struct spawning s = { .spec = spec, .has_policy = a->has_policy, .policy = a->policy, .threshold = a->threshold, .session = a->session, .agent = a->agent,
-				    .who = a->request->authority.who };
+				    .who = a->request->authority.who, .fallback_policy = a->request->policy, .fallback_threshold = a->request->threshold };
 	struct item item;
 	struct tale t;
 	bool is_new;
@@ -146,7 +155,7 @@ static int keep(struct acting *a, const struct spec *spec, const struct result *
 		return tell_refused(a, false);
 	t = acting_tale(a, &item);
 	if (is_new)
-		tell(a->request->events, EVENT_TYPE_TOOL_SPAWNED, &t);
+		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &t);
 	if (acting_write_item(a, item.id) < 0)
 		return -1;
 	json_key(&a->w, "new");
@@ -175,6 +184,10 @@ int action_spawn(struct acting *a)
 	guess_name(a, text);
 	if (spec_read(&spec, text.text, text.length, a->err) < 0)
 		return tell_refused(a, false);
+	if (spec_check_ceilings(&spec, a->err) < 0) {
+		spec_free(&spec);
+		return tell_refused(a, false);
+	}
 	memcpy(a->name, spec.name, sizeof spec.name);
 	if (begin(a, &p, &spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) == 0) {
 		if (validate(a, &p) == 0)
@@ -196,7 +209,7 @@ static void tell_call(struct acting *a, const struct item *item, const struct pe
 	t.subject = p->result.execution_id;
 	t.duration_us = p->result.duration_us;
 	t.error = error;
-	tell(a->request->events, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
+	acting_tell(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
 }
 
 static void tell_step(struct acting *a, const struct item *item, enum promotion_step step)
@@ -209,7 +222,7 @@ static void tell_step(struct acting *a, const struct item *item, enum promotion_
 	t.by = who;
 	t.reason = reason;
 	if (step != STEP_NONE)
-		tell(a->request->events, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
+		acting_tell(a, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
 }
 
 static int write_call(struct acting *a, const struct performance *p, const struct item *item)
@@ -295,7 +308,7 @@ int action_call(struct acting *a)
 
 	if (versions_find(&a->store, a->name, &a->reference, a->session, &item, a->err) < 0 || versions_spec(&a->store, item.id, &spec, a->err) < 0)
 		return -1;
-	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && take_options(a, &p) == 0) {
+	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && spec_check_ceilings(&spec, a->err) == 0 && take_options(a, &p) == 0) {
 		if (take_arguments(a, &p) < 0)
 			tell_call(a, &item, &p, a->err->context);
 		else if (a->cwd && chdir(a->cwd) != 0)

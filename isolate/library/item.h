@@ -9,9 +9,15 @@
 #include "isolate/library/store.h"
 
 /* What a statement selects to give items, and from where. Whatever follows (WHERE, ORDER BY) is the caller's: v is the version, c its counts. */
-#define ITEM_SELECT \
+#define ITEM_SELECT_WITH(description) \
 	"SELECT v.id, v.name, v.version, v.hash, v.state, v.policy, v.threshold, coalesce(c.successes, 0), coalesce(c.failures, 0), v.created, v.due, v.decided, v.decided_by, v.reason," \
-	" v.session, v.agent, v.lines, v.description FROM versions v LEFT JOIN counts c ON c.name = v.name AND c.hash = v.hash "
+	" v.session, v.agent, v.lines, " description " FROM versions v LEFT JOIN counts c ON c.name = v.name AND c.hash = v.hash AND" \
+	" c.since = (SELECT max(since) FROM counts WHERE name = v.name AND hash = v.hash AND since <= v.version) "
+
+#define ITEM_SELECT ITEM_SELECT_WITH("v.description")
+
+/* The same for lists, where a description is a line and not sixteen kilobytes. */
+#define ITEM_SELECT_LISTED ITEM_SELECT_WITH("CASE WHEN length(v.description) > 200 THEN substr(v.description, 1, 197) || '...' ELSE v.description END")
 
 struct item {
 	int64_t id;               /* 0: none */

@@ -38,13 +38,13 @@ int show_current(struct store *s, struct json_writer *w, struct error *err)
 {
 	if (!s->db)
 		return 0;
-	return write_items(s, store_query(s, err, ITEM_SELECT "WHERE v.state = 'promoted' OR v.version = (SELECT max(version) FROM versions WHERE name = v.name) ORDER BY v.name, v.version", ""),
+	return write_items(s, store_query(s, err, ITEM_SELECT_LISTED "WHERE v.state = 'promoted' OR v.version = (SELECT max(version) FROM versions WHERE name = v.name) ORDER BY v.name, v.version", ""),
 			   w, err);
 }
 
 int show_pending(struct store *s, struct json_writer *w, struct error *err)
 {
-	return s->db ? write_items(s, store_query(s, err, ITEM_SELECT "WHERE v.state = 'pending' ORDER BY v.due, v.id", ""), w, err) : 0;
+	return s->db ? write_items(s, store_query(s, err, ITEM_SELECT_LISTED "WHERE v.state = 'pending' ORDER BY v.due, v.id", ""), w, err) : 0;
 }
 
 /* ---- capabilities ---- */

@@ -5,7 +5,8 @@
 
 #include "isolate/library/versions.h"
 
-/* Writes the items of a library into an open array: every version that is current (the newest of each name, and the promoted one); those that are pending, oldest first. */
+/* Writes the items of a library into an open array: every version that is current (the newest of each name, and the promoted one); those that are pending, oldest first. Descriptions
+ * are cut to 200 characters: a library holds thousands of tools, and show_tool has them whole. */
 int show_current(struct store *s, struct json_writer *w, struct error *err);
 int show_pending(struct store *s, struct json_writer *w, struct error *err);
 

@@ -327,6 +327,16 @@ void spec_free(struct spec *s)
 	*s = (struct spec){ .timeout_s = 0 };
 }
 
+int spec_check_ceilings(const struct spec *s, struct error *err)
+{
+	const struct { const char *key; double value, most; } CEILINGS[] = { { "timeout_s", s->timeout_s, SPEC_TIMEOUT_MOST }, { "memory_mb", s->memory_mb, SPEC_MEMORY_MOST } };
+
+	for (size_t i = 0; i < sizeof CEILINGS / sizeof *CEILINGS; i++)
+		if (CEILINGS[i].value > CEILINGS[i].most)
+			return error_set(err, FAILURE_SPEC_REFUSED, 0, "%s: %.15g is more than a tool may have, which is %.15g", CEILINGS[i].key, CEILINGS[i].value, CEILINGS[i].most);
+	return 0;
+}
+
 int spec_check_arguments(const struct spec *s, const char *text, size_t length, struct error *err)
 {
 	struct buffer why = BUFFER_INIT;

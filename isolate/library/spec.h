@@ -26,6 +26,10 @@
 #define SPEC_DEPTH_MAX 48u
 #define SPEC_HASH_ROOM 65
 
+/* The most that a tool may have: an hour, and what a small host can spare for one call. */
+#define SPEC_TIMEOUT_MOST 3600.0
+#define SPEC_MEMORY_MOST 16384.0
+
 struct spec {
 	char name[IDENTITY_ROOM];
 	char *description, *implementation; /* owned, without U+0000 */
@@ -43,6 +47,12 @@ struct spec {
 /* Reads a specification. Returns 0, or -1 with SPEC_REFUSED, IDENTITY_REFUSED (its name) or RESOURCES_EXHAUSTED; *spec is then empty. */
 int spec_read(struct spec *spec, const char *text, size_t length, struct error *err);
 void spec_free(struct spec *spec);
+
+/*
+ * Whether what a specification permits itself is what a tool may have at most: a model writes it, and an operator has not seen it yet. To be asked before anything is kept or run; what is in a library stays
+ * readable. Returns 0, or -1 with SPEC_REFUSED, which says where.
+ */
+int spec_check_ceilings(const struct spec *spec, struct error *err);
 
 /* Checks arguments, which passed JSON_GATE_ARGUMENTS. Returns 0, or -1 with ARGUMENTS_REFUSED, which says where, or RESOURCES_EXHAUSTED. */
 int spec_check_arguments(const struct spec *spec, const char *text, size_t length, struct error *err);

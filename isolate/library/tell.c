@@ -89,7 +89,7 @@ static void write_lines(int out, const char *text, size_t length)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void tell(int out, enum event_type type, const struct tale *t)
+void tell(int out, struct buffer *kept, enum event_type type, const struct tale *t)
 {
 	const char *at = event_types[type].fields, *lines;
 	const struct event_field_text *row;
@@ -100,7 +100,7 @@ void tell(int out, enum event_type type, const struct tale *t)
 	int optional;
 
 	snprintf(subject, sizeof subject, "tool:%s/%s", t->user, t->name);
-	e = out >= 0 && sodium_init() >= 0 ? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS) : NULL;
+	e = (out >= 0 || kept) && sodium_init() >= 0 ? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS) : NULL;
 	if (!e)
 		return;
 	randombytes_buf(random, sizeof random);
@@ -117,6 +117,9 @@ void tell(int out, enum event_type type, const struct tale *t)
 	}
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	write_lines(out, lines, length);
+	if (out >= 0)
+		write_lines(out, lines, length);
+	if (kept)
+		buffer_add(kept, lines, length);
 	emitter_close(e, NULL);
 }

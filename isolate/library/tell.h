@@ -14,7 +14,7 @@ struct tale {
 	int64_t duration_us, count;
 };
 
-/* Writes one event to out (-1: nobody listens), waiting at most a second for a reader. */
-void tell(int out, enum event_type type, const struct tale *t);
+/* Writes one event to out (-1: nobody listens), waiting at most a second for a reader, and appends it to kept (NULL: nobody keeps it). */
+void tell(int out, struct buffer *kept, enum event_type type, const struct tale *t);
 
 #endif

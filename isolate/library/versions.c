@@ -32,22 +32,11 @@ static int is_same(struct store *s, const struct item *newest, const struct spaw
 	return status;
 }
 
-/* Refuses code on which the last decision is that it is rejected; where nothing was decided under this name, that under any other. */
-static int check_rejected(struct store *s, const struct spec *spec, struct error *err)
+/* Numbers go on, and the policy stays with the name, also when all its versions are forgotten. */
+static int next_version(struct store *s, const char *name, enum tool_policy policy, int64_t threshold, int64_t *version, struct error *err)
 {
-	sqlite3_stmt *row = store_query(s, err, "SELECT decision, decided_by, reason FROM decisions WHERE hash = ? ORDER BY name = ? DESC, id DESC LIMIT 1", "tt", spec->hash, spec->name);
-	int status = row ? store_step(s, row, err) : -1;
-
-	if (status > 0 && strcmp((const char *)sqlite3_column_text(row, 0), "rejected") == 0)
-		status = error_set(err, FAILURE_TOOL_REJECTED, 0, "spawning %s: %s rejected this code (%.12s): %.300s", spec->name, (const char *)sqlite3_column_text(row, 1), spec->hash,
-				   sqlite3_column_type(row, 2) == SQLITE_NULL ? "" : (const char *)sqlite3_column_text(row, 2));
-	sqlite3_finalize(row);
-	return status < 0 ? -1 : 0;
-}
-
-static int next_version(struct store *s, const char *name, int64_t *version, struct error *err)
-{
-	sqlite3_stmt *row = store_query(s, err, "INSERT INTO tools(name, last_version) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET last_version = last_version + 1 RETURNING last_version", "t", name);
+	sqlite3_stmt *row = store_query(s, err, "INSERT INTO tools(name, last_version, policy, threshold) VALUES(?, 1, ?, ?) ON CONFLICT(name) DO UPDATE SET last_version = last_version + 1,"
+					" policy = excluded.policy, threshold = excluded.threshold RETURNING last_version", "tti", name, promotion_policy_word(policy), threshold);
 	int status = row ? store_step(s, row, err) : -1;
 
 	if (status > 0) {
@@ -71,11 +60,30 @@ static int check_room(struct store *s, const char *name, struct error *err)
 	return status < 0 ? -1 : 0;
 }
 
+/* Whether a count begins with this version: what ran before was other code, or was permitted less, or was described in other words. Returns 1, 0 or -1. */
+static int begins_anew(struct store *s, const struct spec *spec, struct error *err)
+{
+	struct item before;
+	struct spec old;
+	int status = item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.hash = ? ORDER BY v.version DESC LIMIT 1", "tt", spec->name, spec->hash), &before, err);
+
+	if (status <= 0)
+		return status < 0 ? -1 : 1;
+	if (versions_spec(s, before.id, &old, err) < 0)
+		return -1;
+	status = strcmp(old.description, spec->description) != 0 || spec->timeout_s > old.timeout_s || spec->memory_mb > old.memory_mb;
+	spec_free(&old);
+	return status;
+}
+
 static int insert(struct store *s, const struct spawning *n, enum tool_policy policy, int64_t threshold, struct error *err)
 {
 	int64_t version = 0;
+	int anew = begins_anew(s, n->spec, err);
 
-	if (check_room(s, n->spec->name, err) < 0 || next_version(s, n->spec->name, &version, err) < 0)
+	if (anew < 0 || check_room(s, n->spec->name, err) < 0 || next_version(s, n->spec->name, policy, threshold, &version, err) < 0)
+		return -1;
+	if (anew && store_run(s, err, "INSERT INTO counts(name, hash, since, successes, failures) VALUES(?, ?, ?, 0, 0)", "tti", n->spec->name, n->spec->hash, version) < 0)
 		return -1;
 	if (store_run(s, err, "UPDATE versions SET state = 'superseded' WHERE name = ? AND state IN ('trial', 'pending')", "t", n->spec->name) < 0)
 		return -1;
@@ -84,17 +92,40 @@ static int insert(struct store *s, const struct spawning *n, enum tool_policy po
 			 n->who, n->session, n->agent, (int64_t)spec_lines(n->spec), n->spec->description, n->spec->canonical.data);
 }
 
+/* The policy that was asked for, else that of the name, else the fallback. */
+static int choose_policy(struct store *s, const struct spawning *n, enum tool_policy *policy, int64_t *threshold, struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "SELECT policy, threshold FROM tools WHERE name = ? AND policy IS NOT NULL", "t", n->spec->name);
+	int status = row ? store_step(s, row, err) : -1;
+	enum tool_policy before = n->fallback_policy;
+	int64_t had = n->fallback_threshold;
+
+	if (status > 0) {
+		before = promotion_policy_of((const char *)sqlite3_column_text(row, 0));
+		had = sqlite3_column_int64(row, 1);
+		if (before == POLICY_COUNT)
+			status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "a row of %.200s holds what no cordon wrote", s->path);
+	}
+	sqlite3_finalize(row);
+	*policy = n->has_policy ? n->policy : before;
+	*threshold = n->threshold ? n->threshold : *policy == before && had ? had : promotion_default_threshold(*policy);
+	return status < 0 ? -1 : 0;
+}
+
 int versions_spawn(struct store *s, const struct spawning *n, struct item *item, bool *is_new, struct error *err)
 {
 	struct item newest;
 	enum tool_policy policy;
 	int64_t threshold;
-	int same;
+	char why[VERSIONS_WHY_ROOM];
+	int same, rejected;
 
-	if (store_begin(s, err) < 0 || check_rejected(s, n->spec, err) < 0 || item_newest(s, n->spec->name, &newest, err) < 0)
+	if (store_begin(s, err) < 0 || (rejected = versions_rejection(s, n->spec->hash, why, err)) < 0)
 		return -1;
-	policy = n->has_policy ? n->policy : newest.id ? newest.policy : POLICY_THRESHOLD;
-	threshold = n->threshold ? n->threshold : newest.id && policy == newest.policy ? newest.threshold : promotion_default_threshold(policy);
+	if (rejected)
+		return error_set(err, FAILURE_TOOL_REJECTED, 0, "spawning %s: %s", n->spec->name, why);
+	if (item_newest(s, n->spec->name, &newest, err) < 0 || choose_policy(s, n, &policy, &threshold, err) < 0)
+		return -1;
 	same = is_same(s, &newest, n, policy, threshold, err);
 	if (same < 0)
 		return -1;
@@ -107,6 +138,19 @@ int versions_spawn(struct store *s, const struct spawning *n, struct item *item,
 }
 
 /* ---- finding ---- */
+
+int versions_rejection(struct store *s, const char *hash, char why[VERSIONS_WHY_ROOM], struct error *err)
+{
+	sqlite3_stmt *row = store_query(s, err, "SELECT name, version, decided_by, coalesce(reason, '') FROM decisions d WHERE hash = ? AND decision = 'rejected' AND NOT EXISTS"
+					" (SELECT 1 FROM decisions WHERE hash = d.hash AND name = d.name AND version = d.version AND id > d.id) ORDER BY id DESC LIMIT 1", "t", hash);
+	int status = row ? store_step(s, row, err) : -1;
+
+	if (status > 0)
+		snprintf(why, VERSIONS_WHY_ROOM, "this code (%.12s) was rejected as %s@%lld by %.60s: %.200s", hash, (const char *)sqlite3_column_text(row, 0), (long long)sqlite3_column_int64(row, 1),
+			 (const char *)sqlite3_column_text(row, 2), (const char *)sqlite3_column_text(row, 3));
+	sqlite3_finalize(row);
+	return status;
+}
 
 static int unknown(const struct store *s, const char *name, const char *what, struct error *err)
 {
@@ -141,29 +185,29 @@ int versions_look_up(struct store *s, const char *name, const struct reference *
 
 int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err)
 {
-	int status;
+	char why[VERSIONS_WHY_ROOM];
+	int status = 0;
 
 	if (!s->db || r->version || r->hash[0]) {
 		if (versions_look_up(s, name, r, item, err) < 0)
 			return -1;
 	} else {
-		/* What another session put out of the running is still the newest of this one. */
-		static const char IN_SESSION[] = ITEM_SELECT "WHERE v.name = ?1 AND (v.state = 'promoted' OR (v.session = ?2 AND (v.state IN ('trial', 'pending') OR (v.state = 'superseded' AND"
-						 " v.version = (SELECT max(version) FROM versions WHERE name = ?1 AND session = ?2))))) ORDER BY v.session IS ?2 DESC, v.version DESC LIMIT 1";
-		static const char ANYWHERE[] = ITEM_SELECT "WHERE v.name = ? AND v.state IN ('trial', 'pending', 'promoted') ORDER BY v.version DESC LIMIT 1";
+		/* In a session its own come first; without one, what is promoted does. What another session put out of the running is still the newest of this one. */
+		static const char BY_NAME[] = ITEM_SELECT "WHERE v.name = ?1 AND (v.state = 'promoted' OR (v.session IS ?2 AND (v.state IN ('trial', 'pending') OR (v.state = 'superseded' AND"
+					      " v.version = (SELECT max(version) FROM versions WHERE name = ?1 AND session IS ?2)))))"
+					      " ORDER BY CASE WHEN ?2 IS NULL THEN v.state = 'promoted' ELSE v.session IS ?2 END DESC, v.version DESC LIMIT 1";
 
-		status = item_first(s, store_query(s, err, session ? IN_SESSION : ANYWHERE, session ? "tt" : "t", name, session), item, err);
-		if (status < 0)
-			return -1;
+		status = item_first(s, store_query(s, err, BY_NAME, "tt", name, session), item, err);
 		/* Nothing that can be called: say why, by what there is. */
-		if (status == 0 && versions_look_up(s, name, r, item, err) < 0)
+		if (status < 0 || (status == 0 && versions_look_up(s, name, r, item, err) < 0))
 			return -1;
 		if (status == 0 && item->state != STATE_REJECTED)
-			return unknown(s, name, "it was spawned in another session, and is not promoted", err);
+			return unknown(s, name, "it is not promoted, and was spawned in another session: give --session, or @VERSION or @HASH behind the name", err);
 	}
 	if (item->state == STATE_REJECTED)
 		return error_set(err, FAILURE_TOOL_REJECTED, 0, "calling %s, version %" PRId64 " (%.12s)", item->name, item->version, item->hash);
-	return 0;
+	status = versions_rejection(s, item->hash, why, err);
+	return status > 0 ? error_set(err, FAILURE_TOOL_REJECTED, 0, "calling %s, version %" PRId64 ": %s", item->name, item->version, why) : status;
 }
 
 int versions_spec(struct store *s, int64_t id, struct spec *spec, struct error *err)
@@ -207,8 +251,9 @@ static int count_run(struct store *s, const struct item *item, const struct run 
 
 	if (r->error)
 		snprintf(error, sizeof error, "%s", r->error);
-	if (store_run(s, err, "INSERT INTO counts(name, hash, successes, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name, hash) DO UPDATE SET successes = successes + excluded.successes,"
-		      " failures = failures + excluded.failures", "ttii", item->name, item->hash, good, bad) < 0 ||
+	if (store_run(s, err, "INSERT INTO counts(name, hash, since, successes, failures) VALUES(?1, ?2, coalesce((SELECT max(since) FROM counts WHERE name = ?1 AND hash = ?2 AND since <= ?5), 1), ?3, ?4)"
+		      " ON CONFLICT(name, hash, since) DO UPDATE SET successes = successes + excluded.successes, failures = failures + excluded.failures", "ttiii", item->name, item->hash, good, bad,
+		      item->version) < 0 ||
 	    store_run(s, err, "INSERT INTO runs(version_id, execution_id, time, duration_us, success, error) VALUES(?, ?, ?, ?, ?, ?)", "itiiit", item->id, r->execution_id, store_now_us(),
 		      r->duration_us, good, r->error ? error : NULL) < 0 ||
 	    store_run(s, err, "DELETE FROM runs WHERE version_id = ? AND id <= (SELECT id FROM runs WHERE version_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)", "iii", item->id, item->id,
@@ -237,16 +282,18 @@ static int go_on(struct store *s, const struct item *item, enum promotion_step s
 
 int versions_record(struct store *s, int64_t id, const struct run *r, struct item *item, enum promotion_step *step, struct error *err)
 {
-	int found;
+	char why[VERSIONS_WHY_ROOM];
+	int found, rejected;
 
 	*step = STEP_NONE;
 	if (store_begin(s, err) < 0 || (found = item_of_id(s, id, item, err)) < 0)
 		return -1;
 	if (found == 0)
 		return store_commit(s, err);
-	if (count_run(s, item, r, err) < 0 || item_of_id(s, id, item, err) < 0)
+	if (count_run(s, item, r, err) < 0 || item_of_id(s, id, item, err) < 0 || (rejected = versions_rejection(s, item->hash, why, err)) < 0)
 		return -1;
-	if (!r->error)
+	/* A call may have been on its way when an operator rejected its code. */
+	if (!r->error && !rejected)
 		*step = promotion_next(item->policy, item->threshold, item->state, item->successes);
 	if (go_on(s, item, *step, err) < 0 || item_of_id(s, id, item, err) < 0)
 		return -1;

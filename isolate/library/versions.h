@@ -2,8 +2,9 @@
 /*
  * The versions of tools: they are added, called and counted, and never overwritten.
  *
- * A specification that differs in anything from the newest version of its name is a new version, which starts in trial and puts an older one that waits out of the running. Counts
- * belong to name and code hash. Each function that writes is one transaction of its own.
+ * A specification that differs in anything from the newest version of its name is a new version, which starts in trial and puts an older one that waits out of the running. A version goes
+ * on with the count of the one before it that has the same code only if it permits no more and is described in the same words: what was tried is then what would be promoted. Code that
+ * was rejected is rejected for its user, whatever its name. Each function that writes is one transaction of its own.
  */
 #ifndef CORDON_ISOLATE_LIBRARY_VERSIONS_H
 #define CORDON_ISOLATE_LIBRARY_VERSIONS_H
@@ -21,24 +22,33 @@ struct reference {
 
 struct spawning {
 	const struct spec *spec;
-	bool has_policy;             /* else: that of the newest version of the name, or threshold */
+	bool has_policy;             /* else: that of the last version of the name, also of one that was forgotten, or the fallback */
 	enum tool_policy policy;
-	int64_t threshold;           /* 0: the policy's own, or that of the newest version */
+	int64_t threshold;           /* 0: that of the last version under the same policy, or the policy's own */
+	enum tool_policy fallback_policy;  /* of a name that is new to the library; threshold, where nothing was said */
+	int64_t fallback_threshold;  /* 0: the policy's own */
 	const char *session, *agent; /* NULL: none */
 	const char *who;
 };
 
 /*
  * Adds a specification. *item is what the library has then: the new version, or the newest one when it is the same in everything; *is_new says which. Returns 0, or -1 with
- * TOOL_REJECTED where the last that was decided on this code, under this name or else any, is that it is rejected, or LIBRARY_FULL.
+ * TOOL_REJECTED where this code is rejected (versions_rejection), or LIBRARY_FULL.
  */
 int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
 
 /*
- * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else the newest that is in trial, pending or promoted.
- * Returns 0, or -1 with TOOL_UNKNOWN or TOOL_REJECTED.
+ * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else, without a session, the promoted one, or
+ * the newest that was spawned without one. What another session has in trial is never meant by a name alone. Returns 0, or -1 with TOOL_UNKNOWN, or TOOL_REJECTED for a version or code
+ * that is rejected.
  */
 int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
+
+/*
+ * Whether code is rejected: there is a version with this hash, under whatever name, on which the last decision is that it is rejected. Returns 1 with a sentence in why, 0, or -1.
+ */
+#define VERSIONS_WHY_ROOM 400
+int versions_rejection(struct store *s, const char *hash, char why[VERSIONS_WHY_ROOM], struct error *err);
 
 /* The version that a reference means, in whatever state; without one the newest. Returns 0, or -1 with TOOL_UNKNOWN, also when several hashes begin like this one. */
 int versions_look_up(struct store *s, const char *name, const struct reference *r, struct item *item, struct error *err);

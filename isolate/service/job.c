@@ -352,8 +352,8 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	struct buffer text = BUFFER_INIT;
 	int status = -1;
 
-	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"params\":", protocol_methods[r->method].name, j->id, uid,
-		      j->streams[0] >= 0 ? "true" : "false");
+	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"policy\":\"%s\",\"threshold\":%lld,\"params\":", protocol_methods[r->method].name, j->id, uid,
+		      j->streams[0] >= 0 ? "true" : "false", promotion_policy_word(j->server->options->policy), (long long)j->server->options->threshold);
 	buffer_add(&text, r->params.text, r->params.length);
 	buffer_add_text(&text, "}");
 	j->request = text.failed ? -1 : memfd_create("request", MFD_CLOEXEC);

@@ -20,6 +20,7 @@
 #include "isolate/service/connection_state.h"
 #include "isolate/service/history.h"
 #include "isolate/service/job.h"
+#include "isolate/service/told.h"
 #include "isolate/tiers/tier.h"
 
 #define JOBS_MAX 256 /* of one connection */
@@ -210,6 +211,20 @@ static bool subscribe(struct connection *c, const struct protocol_request *r, st
 	return true;
 }
 
+static bool take_told(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	struct buffer result = BUFFER_INIT;
+	unsigned taken = 0;
+
+	if (!told_take(c->server, c->uid, r, &taken, refusal))
+		return false;
+	/* Written and shown before it is answered. */
+	server_publish(c->server);
+	buffer_printf(&result, "{\"taken\":%u}", taken);
+	say_result(c, r, &result);
+	return true;
+}
+
 static bool perform(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct buffer result = BUFFER_INIT;
@@ -231,6 +246,8 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 	case METHOD_TOOL_EXPORT:
 	case METHOD_TOOL_IMPORT:
 		return begin_job(c, r, refusal);
+	case METHOD_TOOL_TELL:
+		return take_told(c, r, refusal);
 	case METHOD_KILL:
 		return control(c, r, SIGKILL, refusal);
 	case METHOD_PAUSE:

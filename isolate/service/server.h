@@ -18,6 +18,7 @@
 #include <event2/event.h>
 
 #include "isolate/error.h"
+#include "isolate/library/promotion.h"
 #include "isolate/service/audit.h"
 #include "isolate/service/bus.h"
 
@@ -29,6 +30,8 @@ struct server_options {
 	const char *socket, *audit;          /* paths; NULL: the defaults */
 	uint64_t audit_size;
 	unsigned audit_keep, jobs, queue, connections;
+	enum tool_policy policy;             /* of tools that are new to their library, where a request says nothing; and its threshold, 0: the policy's own */
+	int64_t threshold;
 	bool is_private;                     /* no socket, no log: `connection` is the one client, and with it the daemon ends */
 	int connection;                      /* a connected socket, taken over */
 };

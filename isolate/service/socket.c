@@ -174,6 +174,18 @@ int socket_connect(const char *path, struct error *err)
 	return -1;
 }
 
+int socket_connect_now(const char *path)
+{
+	struct sockaddr_un address;
+	struct error ignored = ERROR_INIT;
+	int fd = address_of(path, &address, &ignored) < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && socket_peer_is_ours(fd)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 unsigned socket_peer(int fd)
 {
 	struct ucred peer;

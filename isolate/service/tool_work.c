@@ -50,16 +50,21 @@ static void write_error(const struct error *err, const struct buffer *more, stru
 
 void tool_work(const char *method, const char *request, size_t length, struct buffer *answer)
 {
-	struct json_slice params = json_slice_of(request, length, "params"), uid = json_slice_of(request, length, "uid");
+	struct json_slice params = json_slice_of(request, length, "params"), uid = json_slice_of(request, length, "uid"), threshold = json_slice_of(request, length, "threshold");
 	struct action_request r = { .name = method, .params = params.text, .length = params.length, .control = WORKER_CHANNEL, .events = WORKER_CHANNEL };
 	struct action_answer a = ACTION_ANSWER_INIT;
 	struct error err = ERROR_INIT;
-	char base[PATH_MAX], id[40] = "";
+	char base[PATH_MAX], id[40] = "", policy[40] = "";
 
 	r.base = base;
 	r.authority = authority_of_uid(uid.text ? (unsigned)strtoul(uid.text, NULL, 10) : (unsigned)-1);
 	json_slice_copy(json_slice_of(request, length, "execution_id"), id, sizeof id);
 	r.execution_id = id;
+	json_slice_copy(json_slice_of(request, length, "policy"), policy, sizeof policy);
+	r.policy = promotion_policy_of(policy);
+	if (r.policy == POLICY_COUNT)
+		r.policy = POLICY_THRESHOLD;
+	r.threshold = threshold.text ? strtol(threshold.text, NULL, 10) : 0;
 	if (store_base(base, sizeof base, &err) == 0 && environment_take(json_slice_of(params.text, params.length, "environment"), &err) == 0 && action_perform(&r, &a, &err) == 0) {
 		buffer_printf(answer, "%c", WORKER_RECORD);
 		buffer_add(answer, a.result.data, a.result.length);

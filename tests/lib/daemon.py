@@ -107,7 +107,7 @@ class Client:
         request = {"jsonrpc": "2.0", "method": method, "params": params or {}}
         if number is not None:
             request["id"] = number
-        self.connection.sendall(json.dumps(request).encode() + b"\n")
+        self.connection.sendall(json.dumps(request, separators=(",", ":")).encode() + b"\n")
 
     def line(self):
         """The next line, or None at the end of the connection."""
