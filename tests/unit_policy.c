@@ -77,7 +77,7 @@ static const struct { const char *rules[8], *path; enum policy_decision decision
 	{ { "+/h", "!" }, "/h/.docker", POLICY_SHOW, "+/h" },
 	{ { "+/h", "!" }, "/h/.docker/config.json", POLICY_HIDE, "secret:docker" },
 	{ { "+/h", "!" }, "/h/p/.env.production", POLICY_HIDE, "secret:env" },
-	{ { "+/h", "!" }, "/h/p/.envrc", POLICY_SHOW, "+/h" },
+	{ { "+/h", "!" }, "/h/p/.environment", POLICY_SHOW, "+/h" },
 	{ { "+/h", "!" }, "/h/.bash_history", POLICY_HIDE, "secret:history" },
 	{ { "+/h", "!" }, "/h/x/cert.pem", POLICY_HIDE, "secret:pem" },
 	{ { "+/h", "!" }, "/h/.mozilla/firefox", POLICY_HIDE, "secret:browser" },

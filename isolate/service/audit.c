@@ -20,7 +20,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "isolate/events/emitter.h"
@@ -198,6 +197,24 @@ static void rotate(struct audit *a)
 	close(before);
 }
 
+/* A file that somebody has deleted can be read by nobody: a new one is begun. */
+static void find_again(struct audit *a)
+{
+	struct stat st;
+	int before = a->fd;
+
+	if (fstat(a->fd, &st) != 0 || st.st_nlink > 0)
+		return;
+	fprintf(stderr, "cordon serve: the audit log %s was deleted; a new one is begun\n", a->path);
+	if (open_file(a) == 0) {
+		close(before);
+		return;
+	}
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = before;
+}
+
 /* Appends all of it, or nothing. */
 static bool append(struct audit *a, const char *bytes, size_t length)
 {
@@ -220,18 +237,12 @@ static bool append(struct audit *a, const char *bytes, size_t length)
 /* The numbers that are missing from the log, in a line that has the last of them. */
 static bool tell_missing(struct audit *a)
 {
-	unsigned long long last = a->next - 1, count = a->next - a->missing;
-	struct timespec now;
-	struct tm utc;
-	char stamp[24] = "", line[400];
-	int length;
+	unsigned long long count = a->next - a->missing;
+	char line[DROPPED_LINE_MAX + 1];
+	size_t length = dropped_line(line, DROPPED_LINE_MAX, a->missing, count);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (gmtime_r(&now.tv_sec, &utc))
-		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-	length = snprintf(line, sizeof line, "{\"sequence\":%llu,\"specversion\":\"1.0\",\"id\":\"dropped-%llu\",\"source\":\"/cordon/daemon\",\"type\":\"events.dropped\",\"subject\":\"\","
-			  "\"time\":\"%s.%06ldZ\",\"data\":{\"count\":%llu,\"since\":%llu}}\n", last, last, stamp, now.tv_nsec / 1000, count, (unsigned long long)a->missing - 1);
-	if (!append(a, line, (size_t)length))
+	line[length++] = '\n';
+	if (!append(a, line, length))
 		return false;
 	fprintf(stderr, "cordon serve: the audit log %s is written again; %llu events are missing, from number %llu on\n", a->path, count, (unsigned long long)a->missing);
 	a->missing = 0;
@@ -242,6 +253,8 @@ void audit_write(struct audit *a, const char *lines, size_t length, uint64_t nex
 {
 	if (a->size > 0 && a->length > 0 && a->length + length > a->size)
 		rotate(a);
+	else
+		find_again(a);
 	if ((a->missing && !tell_missing(a)) || !append(a, lines, length)) {
 		a->failed++;
 		if (!a->missing) {

@@ -89,13 +89,13 @@ void connection_send(struct connection *c, const void *bytes, size_t length)
 
 static void tell_dropped(struct connection *c, uint64_t count)
 {
-	char line[320];
-	int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"sequence\":%llu,\"specversion\":\"1.0\",\"id\":\"dropped-%llu\","
-			      "\"source\":\"/cordon/daemon\",\"type\":\"events.dropped\",\"subject\":\"\",\"data\":{\"count\":%llu,\"since\":%llu}}}\n",
-			      (unsigned long long)(c->cursor + count - 1), (unsigned long long)(c->cursor + count - 1), (unsigned long long)count,
-			      (unsigned long long)(c->cursor - 1));
+	static const char HEAD[] = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
+	char line[DROPPED_LINE_MAX];
+	size_t length = dropped_line(line, sizeof line, c->cursor, count);
 
-	connection_send(c, line, (size_t)length);
+	connection_send(c, HEAD, sizeof HEAD - 1);
+	connection_send(c, line, length);
+	connection_send(c, "}\n", 2);
 }
 
 /* Adds events until that many bytes wait. */

@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct cursor {
 	const char *at, *end;
@@ -63,4 +64,20 @@ bool event_filter_wants(const struct event_filter *f, const struct event_line *l
 		return true;
 	snprintf(type, sizeof type, "%.*s", (int)line->type_length, line->type);
 	return fnmatch(f->type, type, 0) == 0;
+}
+
+size_t dropped_line(char *out, size_t size, uint64_t first, uint64_t count)
+{
+	unsigned long long last = first + count - 1;
+	struct timespec now;
+	char stamp[24] = "";
+	struct tm utc;
+	int length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (gmtime_r(&now.tv_sec, &utc) && strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+		stamp[0] = '\0';
+	length = snprintf(out, size, "{\"sequence\":%llu,\"specversion\":\"1.0\",\"id\":\"dropped-%llu\",\"source\":\"/cordon/daemon\",\"type\":\"events.dropped\",\"subject\":\"daemon\","
+			  "\"time\":\"%s.%06ldZ\",\"data\":{\"count\":%llu,\"since\":%llu}}", last, last, stamp, now.tv_nsec / 1000, (unsigned long long)count, (unsigned long long)first - 1);
+	return length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
 }

@@ -17,6 +17,13 @@ struct event_line {
 /* Returns whether the line (without its newline) begins as the emitter's do. */
 bool event_line_read(const char *line, size_t length, struct event_line *out);
 
+/*
+ * Writes a line of the daemon's own, without a newline: count numbers from first on are missing where this line stands; its own number is the last of them. Returns its
+ * length; size is at least DROPPED_LINE_MAX.
+ */
+#define DROPPED_LINE_MAX 400
+size_t dropped_line(char *out, size_t size, uint64_t first, uint64_t count);
+
 /* Which events somebody wants to see. Empty texts want all. */
 struct event_filter {
 	char type[64];                              /* glob, as fnmatch(3) */

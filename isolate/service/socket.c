@@ -201,13 +201,27 @@ bool socket_peer_is_ours(int fd)
 	return uid == geteuid() || uid == 0;
 }
 
-/* Whether the process lives in our own user namespace. It must still be there afterwards, or its number may have been somebody else's: from Linux 6.5 on that can be asked. */
+/* How many system call filters hold a process, proc_pid_status(5); -1 where the kernel does not say. */
+static int filters_of(const char *status)
+{
+	FILE *file = fopen(status, "re");
+	char line[256];
+	int count = -1;
+
+	while (file && fgets(line, sizeof line, file) && sscanf(line, "Seccomp_filters: %d", &count) != 1)
+		;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+/* Whether the process lives in our own user namespace, and is held by no more than we are. It must still be there afterwards, or its number may have been somebody else's: from Linux 6.5 on that can be asked. */
 static bool shares_our_namespace(int fd, pid_t pid)
 {
 	struct pollfd gone = { .fd = -1, .events = POLLIN };
 	struct stat own, other;
 	bool same = false;
-	char path[40];
+	char path[40], status[40];
 #ifdef SO_PEERPIDFD
 	socklen_t length = sizeof gone.fd;
 
@@ -217,8 +231,10 @@ static bool shares_our_namespace(int fd, pid_t pid)
 	(void)fd;
 #endif
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+	snprintf(status, sizeof status, "/proc/%d/status", (int)pid);
+	/* In the tier subprocess a program is in no namespace of its own, but held by a filter more than we are. */
 	if (pid > 0 && stat("/proc/self/ns/user", &own) == 0 && stat(path, &other) == 0)
-		same = own.st_dev == other.st_dev && own.st_ino == other.st_ino && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
+		same = own.st_dev == other.st_dev && own.st_ino == other.st_ino && filters_of(status) <= filters_of("/proc/self/status") && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
 	if (gone.fd >= 0)
 		close(gone.fd);
 	return same;

@@ -69,7 +69,12 @@ def through_daemon(rounds):
                     except OSError:
                         pass
                 threading.Thread(target=drain, args=(watcher.connection,), daemon=True).start()
-        for title, params, method in (("command true", command("true"), "sandbox.run"), ("body", body("return 1"), "sandbox.execute")):
+        tree = leaks.scratch()
+        for number in range(2000):
+            open(os.path.join(tree, "%d" % number), "w").close()
+        opens = "import os, sys\nfor n in os.listdir(sys.argv[1]): os.close(os.open(sys.argv[1] + '/' + n, os.O_RDONLY))"
+        for title, params, method in (("command true", command("true"), "sandbox.run"), ("body", body("return 1"), "sandbox.execute"),
+                                      ("2,000 opens in the view", command(sandbox.PYTHON, "-c", opens, tree, ro=[tree]), "sandbox.run")):
             times = {False: [], True: []}
             for turn in range(2 * rounds):
                 on = turn % 2 == 1
