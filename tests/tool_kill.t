@@ -67,7 +67,7 @@ class Load:
             with self.lock:
                 self.number += 1
                 number = self.number
-            item = self.request(client, "tool.spawn", spec=spec("decided", "return %d" % number), options={"python": PYTHON})
+            item = self.request(client, "tool.spawn", spec=spec("decided", "return 'decided %d'" % number), options={"python": PYTHON})
             if item is None:
                 return
             with self.lock:
