@@ -83,8 +83,6 @@ static void suspend(struct console *c)
 
 static void draw(struct console *c, struct turn *t, int64_t now)
 {
-	bool asks = c->prompt.kind != PROMPT_NONE;
-
 	if (c->redraw) {
 		screen_redraw();
 		measure(c);
@@ -92,7 +90,7 @@ static void draw(struct console *c, struct turn *t, int64_t now)
 	}
 	console_draw(c);
 	c->dirty = false;
-	screen_show(&c->cells, asks ? c->cells.rows - 1 : -1, asks ? prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1) : 0);
+	screen_show(&c->cells, c->cursor_row, c->cursor_column);
 	t->drawn_ms = now;
 	t->at_once = false;
 }
