@@ -270,6 +270,44 @@ def _():
         tap.eventually(lambda: process.poll() is not None, "it ended", 5)
 
 
+@tap.cases("{0} ends a console whose terminal takes nothing, and what it watches", [(name,) for name in ("SIGTERM", "SIGHUP", "SIGINT")])
+def _(name):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    before, mark = termios.tcgetattr(slave), "stalled%d" % os.getpid()
+    noise = "i=0; while :; do i=$((i+1)); echo $i %s $i; sleep 0.002; done" % mark
+    process = sandbox.start("run", "--watch", "--", "sh", "-c", noise, stdin=slave, stdout=slave, stderr=slave, env=environment(TERM="xterm"))
+    shown = b""
+    while b"running" not in shown:
+        shown += os.read(master, 65536)
+    os.write(master, b"2")
+
+    def is_waiting():
+        """Nobody reads: a picture has no more room."""
+        return not select.select([], [slave], [], 0)[1]
+    tap.eventually(is_waiting, "the terminal is full", 15)
+    begun = time.monotonic()
+    process.send_signal(getattr(signal, name))
+    tap.eventually(lambda: process.poll() is not None, "it ended", 5)
+    tap.diag("after %.1f s" % (time.monotonic() - begun))
+    tap.equal(process.poll(), -getattr(signal, name), "the signal shows")
+    tap.equal(termios.tcgetattr(slave), before, "the terminal's settings")
+    tap.eventually(lambda: not watched(mark), "nothing is left of what it watched", 5)
+    os.close(master)
+    os.close(slave)
+
+
+def watched(mark):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                if mark.encode() in file.read():
+                    return True
+        except OSError:
+            pass
+    return False
+
+
 @tap.test("Esc is answered at once")
 def _():
     with Pretended() as daemon:

@@ -16,27 +16,15 @@ from lib import leaks, sandbox, tap
 from lib.console import Terminal, environment, golden, script
 from lib.daemon import Client, Daemon
 from lib.sandbox import CORDON
-from lib.tools import Library, item
+from lib.tools import HOSTILE, READ, WAIT, Library, item, raw, runs
 
-HOSTILE = "\x1b[2J\x1b]0;pwn\x07 \u202egnp.exe\u2066 \u200b\u00ad\u0085 \U000e0041"
 OLD = "import json\nreturn json.loads(args['text'])\n"
 NEW = "import json\nimport re\n# \u202e hidden\nreturn re.findall(r'\\d+', args['text'])  # " + "long " * 30 + "\n"
-WAIT = [":events 1", ":settle"]
-READ = ["5", "<Enter>", ":settle", "G"]
-
-
-def runs(count):
-    return [{"execution_id": "%032x" % n, "time": "2026-03-01T11:%02d:00Z" % (20 + n), "duration_ms": 12 + n, "success": n % 3 != 2, "error": None if n % 3 != 2 else "ValueError: " + HOSTILE}
-            for n in range(count)]
 
 
 def library(**more):
     return Library(item("extract", NEW, version=2, before=OLD, runs=runs(4), failures=1), item("second", "return 2\n", user="bob"), item("third", "return 3\n"),
                    item("kept", "return 4\n", state="promoted", decided="2026-03-01T10:00:00Z", decided_by="eve", reason="fine"), item("trial", "return 5\n", state="trial"), **more)
-
-
-def raw(text):
-    return re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]", text)
 
 
 @tap.cases("{0} at {1} looks as it should", [(view, size) for view in ("pending", "tools", "tool") for size in ("80x24", "120x40")])
@@ -142,7 +130,7 @@ def _():
         tap.like(pictures["a"], "nothing is marked", "nothing is marked")
         tap.like(pictures["b"], "extract: read its source to the end first", "not read")
         tap.like(pictures["b"], "3 marked", "marks")
-        tap.like(pictures["c"], r"Approve all of extract, second, third\? Type how many they are:", "question")
+        tap.like(pictures["c"], r"Approve all of extract v2 of ada \(%s\), second v1 of bob \(%s\),\nthird v1 of ada \(%s\)\? Type how many they are:" % tuple(i["hash"][:8] for i in daemon.items[:3]), "question")
         tap.equal(daemon.decisions, [], "another number is a no")
         script(daemon, WAIT + read + ["gmm", "A2<Enter>", ":settle"])
         tap.equal([d[:2] for d in daemon.decisions], [("promoted", "extract"), ("promoted", "second")], "the marked ones")

@@ -18,6 +18,7 @@
 #include "tui/page.h"
 #include "tui/runs.h"
 #include "tui/series.h"
+#include "tui/tools.h"
 #include "tui/value.h"
 
 static struct json_slice slice(const char *text)
@@ -90,6 +91,57 @@ static void test_cells(void)
 	ok(cells_resize(&c, 100000, -5) && c.rows == CELLS_ROWS_MAX && c.columns == 0, "sizes are clamped");
 	cells_free(&c);
 	buffer_free(&out);
+}
+
+static void test_breaking(void)
+{
+	static const char WIDE[] = "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2";
+	struct cells c = CELLS_INIT;
+	struct buffer out = BUFFER_INIT;
+	char text[64];
+
+	is_str(cells_middle(text, sizeof text, "short", 5), "short", "what fits stays");
+	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 10), "begi.._end", "a middle is left out");
+	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 11), "begin.._end", "of an odd width, too");
+	is_str(cells_middle(text, sizeof text, "abcde\xcc\x81" "fghij\xcc\x81z", 6), "ab..j\xcc\x81z", "a mark stays with its base");
+	is_str(cells_middle(text, sizeof text, "abcde\xcc\x81" "z", 5), "ab..z", "or goes with it");
+	is_str(cells_middle(text, sizeof text, WIDE, 8), "\xe6\xbc\xa2..\xe6\xbc\xa2", "wide characters are not halved");
+	is_int(cells_rows("", 0, 10), 1, "nothing takes a row");
+	is_int(cells_rows("one two three", 13, 8), 2, "words stay whole");
+	is_int(cells_rows("wwwwwwwwwwwwwwwww", 17, 8), 3, "but for such as are too long");
+	cells_resize(&c, 3, 12);
+	is_int(cells_wrap(&c, 0, 2, 1, 8, STYLE_PLAIN, "one two three four five", 23), 2, "no more rows than there are");
+	cells_write(&c, &out);
+	is_str(out.data, " one two\n three ..\n\n", "and it says that there is more");
+	cells_free(&c);
+	buffer_free(&out);
+}
+
+static void test_taking(void)
+{
+	struct tools t = { .read_count = 0 };
+	struct buffer list = BUFFER_INIT;
+	int steps = 0;
+
+	buffer_add_text(&list, "[");
+	for (int i = 0; i < 100; i++)
+		buffer_printf(&list, "%s{\"name\":\"t%d\",\"user\":\"u\",\"hash\":\"0123456789abcdef\",\"version\":%d,\"description\":\"%0800d\"}", i ? "," : "", i, i, 0);
+	buffer_add_text(&list, "]");
+	tools_take(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	is_int((long)t.pending.count, 100, "all of a list");
+	t.pending.at[7].marked = true;
+	tools_begin(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	ok(!tools_step(&t, 4000) && tools_is_taking(&t), "a slice is not the whole");
+	t.pending.at[9].marked = true;
+	for (steps = 1; !tools_step(&t, 4000); steps++)
+		continue;
+	ok(steps > 10 && !tools_is_taking(&t), "many slices are: %d", steps);
+	ok(t.pending.count == 100 && tools_marked(&t.pending) == 2 && t.pending.at[7].marked && t.pending.at[9].marked, "marks stay, those that were put on meanwhile too");
+	ok(t.pending.at[99].version == 99 && strncmp(t.pending.at[99].description, "0000", 4) == 0 && strlen(t.pending.at[99].description) < sizeof t.pending.at->description, "members");
+	tools_begin(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	tools_step(&t, 4000);
+	tools_free(&t);
+	buffer_free(&list);
 }
 
 static void test_pages(void)
@@ -261,6 +313,8 @@ int main(void)
 	test_values();
 	test_runs();
 	test_cells();
+	test_breaking();
+	test_taking();
 	test_pages();
 	test_lists();
 	test_log();

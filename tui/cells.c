@@ -193,6 +193,65 @@ size_t cells_fit(const char *text, size_t length, int width)
 	return i == 0 && length > 0 ? step : i;
 }
 
+size_t cells_break(const char *text, size_t length, int width)
+{
+	size_t most = cells_fit(text, length, width), at = most;
+
+	if (most == length)
+		return most;
+	while (at > most / 2 && text[at - 1] != ' ')
+		at--;
+	return at > most / 2 ? at : most;
+}
+
+int cells_rows(const char *text, size_t length, int width)
+{
+	int rows = 0;
+
+	for (size_t at = 0; at < length; rows++)
+		at += cells_break(text + at, length - at, width);
+	return rows ? rows : 1;
+}
+
+int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style, const char *text, size_t length)
+{
+	size_t at = 0;
+	int used = 0;
+
+	while (at < length && used < rows) {
+		size_t piece = cells_break(text + at, length - at, width);
+
+		cells_put(c, row + used++, column, width, style, text + at, piece, 0);
+		at += piece;
+	}
+	if (at < length && used > 0)
+		cells_text(c, row + used - 1, column + width - 2, 2, style, "..");
+	return used;
+}
+
+const char *cells_middle(char *out, size_t size, const char *text, int width)
+{
+	size_t length = strlen(text), head, tail = 0, step;
+	int whole = cells_width(text, length), at = 0, room = (width - 2) / 2;
+	uint32_t shown;
+
+	if (whole <= width || width < 4) {
+		snprintf(out, size, "%.*s", (int)(whole <= width ? length : cells_fit(text, length, width)), text);
+		return out;
+	}
+	head = cells_fit(text, length, width - 2 - room);
+	/* The end begins with a character that has a cell of its own, and not with a mark on one that went. */
+	for (; tail < length; tail += step) {
+		int wide = look(text + tail, length - tail, &shown, &step);
+
+		if (whole - at <= room && wide > 0)
+			break;
+		at += wide;
+	}
+	snprintf(out, size, "%.*s..%s", (int)head, text, text + tail);
+	return out;
+}
+
 void cells_write(const struct cells *c, struct buffer *out)
 {
 	for (int row = 0; row < c->rows; row++) {

@@ -64,6 +64,23 @@ int cells_width(const char *text, size_t length);
  */
 size_t cells_fit(const char *text, size_t length, int width);
 
+/*
+ * The same at the end of a word, where the words are not too long for that.
+ */
+size_t cells_break(const char *text, size_t length, int width);
+
+/* The rows that text takes when it is broken so. At least 1. */
+int cells_rows(const char *text, size_t length, int width);
+
+/* Puts text broken so, from `row` on, into at most `rows` rows; where it does not end in them the last one ends with "..". Returns how many it took. */
+int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style, const char *text, size_t length);
+
+/*
+ * Text in at most `width` columns: where it has more it loses its middle, so that neither texts that begin alike nor such that end alike look the same. Returns out, which should have room for all
+ * of it and two bytes more.
+ */
+const char *cells_middle(char *out, size_t size, const char *text, int width);
+
 /* Appends the picture as lines of UTF-8, without the blanks at their ends. */
 void cells_write(const struct cells *c, struct buffer *out);
 

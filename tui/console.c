@@ -79,11 +79,6 @@ enum view_id console_view(const struct console *c)
 	return c->stack[c->depth - 1];
 }
 
-int console_rows(const struct console *c)
-{
-	return c->cells.rows - 3;
-}
-
 void console_say(struct console *c, enum style style, const char *format, ...)
 {
 	va_list args;
@@ -247,7 +242,7 @@ static void kill_run(struct console *c, const char *text)
 static void act_on_run(struct console *c, enum action action)
 {
 	struct run *run = console_run(c);
-	char label[300];
+	char label[PROMPT_LABEL_MAX];
 
 	if (!run || !run_is_live(run)) {
 		console_say(c, STYLE_WARN, run ? "%.6s has ended already" : "no run is chosen", run ? run->id : "");
@@ -258,7 +253,7 @@ static void act_on_run(struct console *c, enum action action)
 		return;
 	}
 	snprintf(c->acted_id, sizeof c->acted_id, "%s", run->id);
-	snprintf(label, sizeof label, "End %.6s %.100s? [y/N] ", run->id, run->name[0] ? run->name : run->program);
+	snprintf(label, sizeof label, "End %.6s %s? [y/N] ", run->id, run->name[0] ? run->name : run->program);
 	screen_forget_keys();
 	prompt_question(&c->prompt, label, console_now_ms() + QUESTION_PAUSE_MS, kill_run, NULL);
 }
@@ -315,7 +310,7 @@ void console_act(struct console *c, enum action action)
 	case ACTION_SUSPEND: c->suspend = true; return;
 	case ACTION_REDRAW:
 		c->redraw = true;
-		feed_ask_list(c);
+		c->list_wanted = true;
 		feed_ask_tools(c);
 		return;
 	default: views[console_view(c)]->act(c, action, console_rows(c));
@@ -331,6 +326,8 @@ void console_key(struct console *c, uint32_t key)
 		return;
 	}
 	if (c->prompt.kind != PROMPT_NONE) {
+		if (!console_shows_prompt(c) && key != KEYS_ESCAPE && key != 3)
+			return;
 		prompt_key(&c->prompt, c, key, console_now_ms());
 		return;
 	}

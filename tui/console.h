@@ -73,13 +73,15 @@ struct console {
 	int64_t newest_ns;                 /* the time of the newest event */
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
-	bool tools_wanted, tools_asked;
-	int64_t tools_at_ms, rang_ms;
+	bool pending_wanted, current_wanted, tools_asked;
+	int64_t tools_begun_ms, tools_took_ms; /* the last question about lists of tools: when, and how long until its answer was taken */
+	int64_t rang_ms;
 	bool relative;                     /* times */
 	bool frozen;
 	uint64_t frozen_events;            /* log_next when it was frozen */
 	uint64_t frozen_total;
-	char message[300];                 /* visible */
+	char message[1600];                /* visible */
+	int cursor_row, cursor_column;     /* where the terminal's is, -1: nowhere */
 	enum style message_style;
 	char found[PROMPT_TEXT_MAX];       /* what is searched for */
 
@@ -140,12 +142,15 @@ struct console {
 		char source_of[TOOL_KEY_MAX]; /* whose source the lines are */
 		char about[16];            /* which question's answer is waited for */
 		unsigned number;
+		int64_t asked_ms;          /* when, for the last time */
 		bool asked, made, complete, stale;
 	} tool;
 	struct {                           /* what a question is about */
 		struct tool *tools;        /* owned */
 		size_t count;
 		char wanted[16], reason[PROMPT_TEXT_MAX];
+		size_t asked, done, refused; /* of the last ones that were made, and what came of them */
+		char outcomes[1200];       /* of those that were not done; visible */
 	} decision;
 	struct buffer *answer;             /* for the request of tui_options */
 	bool answered;
@@ -160,7 +165,6 @@ void console_show_view(struct console *c, enum view_id id); /* a view of the tit
 void console_open_view(struct console *c, enum view_id id); /* over the one that is shown */
 enum view_id console_view(const struct console *c);
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
-int console_rows(const struct console *c);                  /* that a view has */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int64_t console_now_ms(void);
 int64_t console_wall_ns(const struct console *c);          /* now; for a script, when the newest event was */
@@ -170,6 +174,8 @@ struct run *console_run(struct console *c);
 
 /* ---- frame.c ---- */
 void console_draw(struct console *c);
+int console_rows(const struct console *c);                  /* that a view has: fewer when much is said or asked below it */
+bool console_shows_prompt(const struct console *c);         /* the whole of what is asked */
 
 /* ---- feed.c: what the daemon says ---- */
 void feed_connected(void *console);
@@ -179,8 +185,12 @@ void feed_ask_program(struct console *c, struct run *run);
 void feed_control(struct console *c, const char *method, const char *id);
 
 /* ---- feed_tools.c ---- */
-void feed_ask_tools(struct console *c);
+void feed_ask_tools(struct console *c);                     /* as soon as it is time */
+void feed_step_tools(struct console *c, int64_t now_ms);    /* asks, or takes in some of what came */
+int64_t feed_tools_at(const struct console *c);             /* when there is something to do, -1: nothing */
+bool feed_has_tools(const struct console *c);               /* nothing is wanted, asked for or to be taken in */
 void feed_ask_tool(struct console *c);
+void feed_begin_decisions(struct console *c);
 void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason);
 void feed_tool_event(struct console *c, struct json_slice type, bool is_news);
 void feed_error(struct json_slice error, struct buffer *out);

@@ -6,6 +6,7 @@
 
 #include "tui/decide.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #define PAUSE_MS 500
 #define HASH_TYPED 4
 #define AT_ONCE_MOST 50
+#define NAME_COLUMNS 32 /* of one among several */
+#define USER_COLUMNS 16
 
 /* A question that is answered by typing c->decision.wanted. */
 static void ask(struct console *c, const char *label, prompt_done *done)
@@ -58,20 +61,39 @@ static bool keep_marked(struct console *c)
 	return count > 0 && count <= AT_ONCE_MOST;
 }
 
-/* "a, b and 3 more" */
-static void name_them(const struct console *c, char *out, size_t size)
+/* All of them, each told from every other: names lose their middle before they lose their ends, and the hash says the rest. */
+static void name_them(const struct console *c, struct buffer *out)
 {
-	size_t used = 0, i = 0;
+	char name[sizeof c->decision.tools->name + 2], user[sizeof c->decision.tools->user + 2];
 
-	out[0] = '\0';
-	for (; i < c->decision.count && i < 3; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s%.20s", i ? ", " : "", c->decision.tools[i].name);
-	if (i < c->decision.count)
-		snprintf(out + used, size - used, " and %zu more", c->decision.count - i);
+	for (size_t i = 0; i < c->decision.count; i++) {
+		const struct tool *t = &c->decision.tools[i];
+
+		buffer_printf(out, "%s%s v%" PRId64 " of %s (%.8s)", i ? ", " : "", cells_middle(name, sizeof name, t->name, NAME_COLUMNS), t->version,
+			      cells_middle(user, sizeof user, t->user, USER_COLUMNS), t->hash);
+	}
+}
+
+/* Asks about those that were kept: before, their names, after. Not when that does not fit on the screen, since what is not seen is not decided on. */
+static void ask_about_all(struct console *c, const char *before, const char *after, prompt_done *done)
+{
+	struct buffer label = BUFFER_INIT;
+
+	buffer_add_text(&label, before);
+	name_them(c, &label);
+	buffer_add_text(&label, after);
+	if (!label.failed && label.length < PROMPT_LABEL_MAX)
+		ask(c, label.data, done);
+	if (label.failed || label.length >= PROMPT_LABEL_MAX || !console_shows_prompt(c)) {
+		c->prompt.kind = PROMPT_NONE;
+		console_say(c, STYLE_WARN, "the names of %zu do not fit on this screen: mark fewer, or make it larger", c->decision.count);
+	}
+	buffer_free(&label);
 }
 
 static void decide_all(struct console *c, const char *method, const char *reason)
 {
+	feed_begin_decisions(c);
 	for (size_t i = 0; i < c->decision.count; i++)
 		feed_decide(c, method, &c->decision.tools[i], reason);
 }
@@ -97,14 +119,14 @@ static bool is_ready(struct console *c, const struct tool *tool)
 
 void decide_approve(struct console *c, const struct tool *tool)
 {
-	char label[300], names[120];
+	char label[400];
 
 	if (tool) {
 		if (!is_ready(c, tool))
 			return;
 		keep(c, tool, 1);
 		snprintf(c->decision.wanted, sizeof c->decision.wanted, "%.*s", HASH_TYPED, tool->hash);
-		snprintf(label, sizeof label, "Approve %.40s v%d? Type the first %d signs of its hash %.12s: ", tool->name, (int)tool->version, HASH_TYPED, tool->hash);
+		snprintf(label, sizeof label, "Approve %s v%d? Type the first %d signs of its hash %.12s: ", tool->name, (int)tool->version, HASH_TYPED, tool->hash);
 		ask(c, label, on_approval);
 		return;
 	}
@@ -113,10 +135,8 @@ void decide_approve(struct console *c, const struct tool *tool)
 	for (size_t i = 0; i < c->decision.count; i++)
 		if (!is_ready(c, &c->decision.tools[i]))
 			return;
-	name_them(c, names, sizeof names);
 	snprintf(c->decision.wanted, sizeof c->decision.wanted, "%zu", c->decision.count);
-	snprintf(label, sizeof label, "Approve all of %s? Type how many they are: ", names);
-	ask(c, label, on_approval);
+	ask_about_all(c, "Approve all of ", "? Type how many they are: ", on_approval);
 }
 
 /* ---- rejection ---- */
@@ -129,8 +149,6 @@ static void on_rejection(struct console *c, const char *text)
 
 static void on_reason(struct console *c, const char *text)
 {
-	char label[300], names[120];
-
 	if (!text[strspn(text, " ")]) {
 		console_say(c, STYLE_WARN, "nothing was decided: a rejection needs its reason");
 		return;
@@ -140,15 +158,13 @@ static void on_reason(struct console *c, const char *text)
 		decide_all(c, "tool.reject", c->decision.reason);
 		return;
 	}
-	name_them(c, names, sizeof names);
 	snprintf(c->decision.wanted, sizeof c->decision.wanted, "%zu", c->decision.count);
-	snprintf(label, sizeof label, "Reject all of %s? Type how many they are: ", names);
-	ask(c, label, on_rejection);
+	ask_about_all(c, "Reject all of ", "? Type how many they are: ", on_rejection);
 }
 
 void decide_reject(struct console *c, const struct tool *tool)
 {
-	char label[300], names[120];
+	char label[400];
 
 	if (tool)
 		keep(c, tool, 1);
@@ -160,9 +176,11 @@ void decide_reject(struct console *c, const struct tool *tool)
 				    c->decision.tools[i].state);
 			return;
 		}
-	name_them(c, names, sizeof names);
-	snprintf(label, sizeof label, "Why is %s rejected? ", names);
-	ask(c, label, on_reason);
+	snprintf(label, sizeof label, "Why is %s rejected? ", c->decision.tools[0].name);
+	if (c->decision.count == 1)
+		ask(c, label, on_reason);
+	else
+		ask_about_all(c, "Why are they rejected: ", "? ", on_reason);
 }
 
 /* ---- revoking ---- */
@@ -175,14 +193,14 @@ static void on_revocation(struct console *c, const char *text)
 
 void decide_revoke(struct console *c, const struct tool *tool)
 {
-	char label[300];
+	char label[400];
 
 	if (strcmp(tool->state, "promoted") != 0 && strcmp(tool->state, "rejected") != 0) {
 		console_say(c, STYLE_WARN, "%s version %d is %s: there is no decision to take back", tool->name, (int)tool->version, tool->state);
 		return;
 	}
 	keep(c, tool, 1);
-	snprintf(label, sizeof label, "Take back that %.40s v%d (%.8s) was %s? [y/N] ", tool->name, (int)tool->version, tool->hash, tool->state);
+	snprintf(label, sizeof label, "Take back that %s v%d (%.8s) was %s? [y/N] ", tool->name, (int)tool->version, tool->hash, tool->state);
 	prompt_question(&c->prompt, label, console_now_ms() + PAUSE_MS, on_revocation, NULL);
 	c->dirty = true;
 	screen_forget_keys();

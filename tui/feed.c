@@ -118,13 +118,12 @@ void feed_ask_wanted(struct console *c, int64_t now_ms)
 {
 	if (c->list_wanted && !c->list_asked && c->list_at_ms <= now_ms)
 		feed_ask_list(c);
-	if (c->tools_wanted && !c->tools_asked && c->tools_at_ms <= now_ms)
-		feed_ask_tools(c);
+	feed_step_tools(c, now_ms);
 }
 
 int feed_patience(const struct console *c, int64_t now_ms)
 {
-	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1, c->tools_wanted && !c->tools_asked ? c->tools_at_ms : -1 };
+	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1, feed_tools_at(c) };
 	int least = -1;
 
 	for (int i = 0; i < 2 && c->link.fd >= 0; i++)

@@ -11,6 +11,33 @@
 #include "tui/console.h"
 #include "tui/format.h"
 
+#define TOO_LONG "What is asked does not fit on this screen. Make it larger, or leave the question with Esc."
+#define VIEW_LEAST 3 /* rows; what is asked and said has all the others but for the title */
+
+static int rows_of_prompt(const struct console *c)
+{
+	int most = c->cells.rows - 2 - VIEW_LEAST, rows = c->prompt.kind == PROMPT_NONE ? 1 : prompt_rows(&c->prompt, c->cells.columns);
+
+	return rows > most ? most : rows;
+}
+
+static int rows_of_message(const struct console *c)
+{
+	int most = c->cells.rows - 1 - VIEW_LEAST - rows_of_prompt(c), rows = cells_rows(c->message, strlen(c->message), c->cells.columns - 2);
+
+	return rows > most ? most : rows;
+}
+
+int console_rows(const struct console *c)
+{
+	return c->cells.rows - 1 - rows_of_message(c) - rows_of_prompt(c);
+}
+
+bool console_shows_prompt(const struct console *c)
+{
+	return c->prompt.kind == PROMPT_NONE || prompt_fits(&c->prompt, c->cells.rows - 2 - VIEW_LEAST, c->cells.columns);
+}
+
 static void draw_title(struct console *c)
 {
 	size_t live = 0;
@@ -46,7 +73,7 @@ static void draw_status(struct console *c)
 {
 	const struct view *view = views[console_view(c)];
 	struct buffer right = BUFFER_INIT;
-	int row = c->cells.rows - 2, width, room;
+	int rows = rows_of_message(c), row = c->cells.rows - rows_of_prompt(c) - 1, width, room;
 	char text[FORMAT_MAX];
 
 	if (c->frozen)
@@ -67,7 +94,7 @@ static void draw_status(struct console *c)
 		room = c->cells.columns - 2;
 	}
 	if (c->message[0])
-		cells_text(&c->cells, row, 1, room, c->message_style, c->message);
+		cells_wrap(&c->cells, row - rows + 1, rows, 1, room, c->message_style, c->message, strlen(c->message));
 	buffer_free(&right);
 }
 
@@ -98,6 +125,7 @@ static void draw_footer(struct console *c)
 void console_draw(struct console *c)
 {
 	cells_clear(&c->cells);
+	c->cursor_row = c->cursor_column = -1;
 	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
 		cells_text(&c->cells, c->cells.rows / 2, 0, c->cells.columns, STYLE_PLAIN, "terminal too small");
 		cells_print(&c->cells, c->cells.rows / 2 + 1, 0, c->cells.columns, STYLE_PLAIN, "%dx%d, least %dx%d", c->cells.columns, c->cells.rows, COLUMNS_LEAST, ROWS_LEAST);
@@ -106,9 +134,11 @@ void console_draw(struct console *c)
 	draw_title(c);
 	views[console_view(c)]->draw(c, 1, console_rows(c));
 	draw_status(c);
-	if (c->prompt.kind != PROMPT_NONE)
-		prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1);
-	else
+	if (c->prompt.kind == PROMPT_NONE)
 		draw_footer(c);
+	else if (console_shows_prompt(c))
+		prompt_draw(&c->prompt, &c->cells, c->cells.rows - rows_of_prompt(c), rows_of_prompt(c), &c->cursor_row, &c->cursor_column);
+	else
+		cells_wrap(&c->cells, c->cells.rows - rows_of_prompt(c), rows_of_prompt(c), 0, c->cells.columns - 1, STYLE_WARN, TOO_LONG, strlen(TOO_LONG));
 	c->dirty = false;
 }

@@ -31,7 +31,7 @@ void lines_clear(struct lines *l)
 		drop_first(l);
 	l->start = l->end = 0;
 	l->dropped = 0;
-	l->failed = false;
+	l->failed = l->quoting = false;
 }
 
 void lines_free(struct lines *l)
@@ -82,7 +82,7 @@ static void add_piece(struct lines *l, enum style style, const char *text, size_
 		return;
 	}
 	memcpy(copy, text, length);
-	l->at[l->end++] = (struct line){ copy, (uint32_t)length, number, (uint8_t)style, continues };
+	l->at[l->end++] = (struct line){ copy, (uint32_t)length, number, (uint8_t)style, continues, l->quoting };
 	l->bytes += length;
 	while (l->bound && l->bytes > l->bound && lines_count(l) > 1)
 		drop_first(l);

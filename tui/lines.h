@@ -20,6 +20,7 @@ struct line {
 	uint32_t number;      /* of a line of source; 0: none */
 	uint8_t style;
 	bool continues;       /* the rest of the line before */
+	bool quoted;          /* others wrote it, and it stands behind a mark that says so */
 };
 
 struct lines {
@@ -28,9 +29,10 @@ struct lines {
 	uint64_t dropped;     /* lines that went because of the bound */
 	size_t bytes, bound;  /* 0: no bound */
 	bool failed;          /* memory ran out and something is missing */
+	bool quoting;         /* what is appended is quoted */
 };
 
-#define LINES_INIT { NULL, 0, 0, 0, 0, 0, 0, false }
+#define LINES_INIT { NULL, 0, 0, 0, 0, 0, 0, false, false }
 
 void lines_free(struct lines *l);
 void lines_clear(struct lines *l);

@@ -179,29 +179,35 @@ static bool write_some(struct link *l)
 
 static void take_line(struct link *l, const char *text, size_t length)
 {
-	struct json_slice line = { text, length }, id, method;
+	static const char *const NAMES[] = { "method", "params", "id", "result", "error" };
+	struct json_slice members[5] = { { NULL, 0 } }, key, value, id, method;
 	char reason[240];
 
 	if (!json_gate_check(&GATE, text, length, reason, sizeof reason)) {
 		l->malformed++;
 		return;
 	}
-	method = value_of(line, "method");
+	/* A long line is gone through once. */
+	for (size_t at = 0; json_slice_next(text, length, &at, &key, &value);)
+		for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+			if (key.length == strlen(NAMES[i]) && memcmp(key.text, NAMES[i], key.length) == 0)
+				members[i] = value;
+	method = members[0];
 	if (method.text) {
-		struct json_slice params = value_of(line, "params");
+		struct json_slice params = members[1];
 
 		if (json_slice_is(method, "event") && params.text && params.text[0] == '{')
 			l->on_event(l->owner, params);
 		return;
 	}
-	id = value_of(line, "id");
+	id = members[2];
 	for (size_t i = 0; i < LINK_OPEN_REQUESTS; i++)
 		if (l->open[i].id && l->open[i].id == value_number(id, 0)) {
 			struct link_request request = l->open[i];
 
 			l->open[i].id = 0;
 			if (request.answer)
-				request.answer(l->owner, request.about, value_of(line, "result"), value_of(line, "error"));
+				request.answer(l->owner, request.about, members[3], members[4]);
 			return;
 		}
 	l->malformed += id.text == NULL;

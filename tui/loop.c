@@ -25,6 +25,7 @@ struct turn {
 	int64_t drawn_ms;   /* when the last picture was */
 	bool at_once;       /* a key wants its answer */
 	int ended_by;       /* a signal that ends the console */
+	bool stalled;       /* a picture waits for the terminal */
 };
 
 static void measure(struct console *c)
@@ -83,8 +84,6 @@ static void suspend(struct console *c)
 
 static void draw(struct console *c, struct turn *t, int64_t now)
 {
-	bool asks = c->prompt.kind != PROMPT_NONE;
-
 	if (c->redraw) {
 		screen_redraw();
 		measure(c);
@@ -92,9 +91,13 @@ static void draw(struct console *c, struct turn *t, int64_t now)
 	}
 	console_draw(c);
 	c->dirty = false;
-	screen_show(&c->cells, asks ? c->cells.rows - 1 : -1, asks ? prompt_draw(&c->prompt, &c->cells, c->cells.rows - 1) : 0);
+	screen_show(&c->cells, c->cursor_row, c->cursor_column);
 	t->drawn_ms = now;
 	t->at_once = false;
+	if (screen_ended_by()) {
+		t->ended_by = screen_ended_by();
+		c->quit = true;
+	}
 }
 
 /* Until when there is nothing to do, in milliseconds; -1: for ever. */
@@ -103,7 +106,7 @@ static int patience(const struct console *c, const struct turn *t, int64_t now)
 	int least = link_timeout(&c->link, now);
 	int64_t waits[2] = { -1, feed_patience(c, now) };
 
-	if (c->dirty)
+	if (c->dirty && !t->stalled)
 		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now ? 0 : t->drawn_ms + FRAME_MS - now;
 	for (int i = 0; i < 2; i++)
 		if (waits[i] >= 0 && (least < 0 || waits[i] < least))
@@ -126,10 +129,10 @@ static void notice_loss(struct console *c)
 
 static void turn(struct console *c, struct turn *t)
 {
-	struct pollfd ready[3] = { { screen_fd(), POLLIN, 0 }, { t->signals, POLLIN, 0 }, { c->link.fd, link_wants(&c->link), 0 } };
+	struct pollfd ready[4] = { { screen_fd(), POLLIN, 0 }, { t->signals, POLLIN, 0 }, { c->link.fd, link_wants(&c->link), 0 }, { t->stalled ? STDOUT_FILENO : -1, POLLOUT, 0 } };
 	int64_t now = console_now_ms();
 
-	if (poll(ready, 3, patience(c, t, now)) < 0 && errno != EINTR)
+	if (poll(ready, 4, patience(c, t, now)) < 0 && errno != EINTR)
 		c->quit = true;
 	now = console_now_ms();
 	if (ready[1].revents)
@@ -143,7 +146,8 @@ static void turn(struct console *c, struct turn *t)
 		feed_ask_wanted(c, now);
 	if (c->suspend && !c->quit)
 		suspend(c);
-	if (c->dirty && !c->quit && (t->at_once || t->drawn_ms + FRAME_MS <= now))
+	t->stalled = c->dirty && !screen_takes();
+	if (c->dirty && !c->quit && !t->stalled && (t->at_once || t->drawn_ms + FRAME_MS <= now))
 		draw(c, t, now);
 }
 
@@ -169,7 +173,8 @@ int loop_screen(struct console *c, struct error *err)
 		while (!c->quit)
 			turn(c, &t);
 		c->has_screen = false;
-		screen_close();
+		screen_close(t.ended_by != 0);
+		t.ended_by = t.ended_by ? t.ended_by : screen_ended_by();
 	}
 	if (t.signals >= 0)
 		close(t.signals);

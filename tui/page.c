@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define GUTTER 6
+#define QUOTE 2
 
 size_t page_lines(const struct page *p)
 {
@@ -36,59 +37,51 @@ const struct line *page_line(const struct page *p, size_t line)
 	return NULL;
 }
 
-/* Source has its numbers at the left; rows that go on from one before have the room for them. */
-static int gutter_of(const struct page *p, size_t line)
+/* The columns at the left that are not the text's: of source for its numbers, of quoted text for its mark, and of a row that goes on from one before. */
+static int gutter_of(const struct page *p, size_t line, size_t piece)
 {
+	const struct line *at = page_line(p, line);
+	bool goes_on = piece > 0 || (at && at->continues);
+
+	if (at && at->quoted)
+		return QUOTE;
 	while (line > 0 && page_line(p, line) && page_line(p, line)->continues)
 		line--;
-	return page_line(p, line) && page_line(p, line)->number ? GUTTER : 0;
+	return page_line(p, line) && page_line(p, line)->number ? GUTTER : goes_on ? QUOTE : 0;
 }
 
-static int room_of(const struct page *p, size_t line, int columns)
+static int room_of(const struct page *p, size_t line, size_t piece, int columns)
 {
-	int room = columns - 1 - gutter_of(p, line);
+	int room = columns - 1 - gutter_of(p, line, piece);
 
 	return room < 4 ? 4 : room;
-}
-
-/* How much of a text goes into one row: whole words, where they are not too long for that. */
-static size_t fit(const char *text, size_t length, int room)
-{
-	size_t most = cells_fit(text, length, room), at = most;
-
-	if (most == length)
-		return most;
-	while (at > most / 2 && text[at - 1] != ' ')
-		at--;
-	return at > most / 2 ? at : most;
 }
 
 /* Where row `piece` of a line begins; the line's length when it has no such row. */
 static size_t piece_start(const struct page *p, size_t line, size_t piece, int columns)
 {
 	const struct line *at = page_line(p, line);
-	int room = room_of(p, line, columns);
+	int first = room_of(p, line, 0, columns), other = room_of(p, line, 1, columns);
 	size_t start = 0;
 
 	if (p->cut)
 		return piece > 0 ? at->length : 0;
-	while (piece-- > 0 && start < at->length)
-		start += fit(at->text + start, at->length - start, room);
+	for (size_t i = 0; i < piece && start < at->length; i++)
+		start += cells_break(at->text + start, at->length - start, i ? other : first);
 	return start;
 }
 
 static size_t pieces_of(const struct page *p, size_t line, int columns)
 {
 	const struct line *at = page_line(p, line);
-	int room = room_of(p, line, columns);
+	int first = room_of(p, line, 0, columns), other = room_of(p, line, 1, columns);
 	size_t start = 0, count = 0;
 
 	if (p->cut)
 		return 1;
-	do {
-		start += fit(at->text + start, at->length - start, room);
-		count++;
-	} while (start < at->length);
+	do
+		start += cells_break(at->text + start, at->length - start, count++ ? other : first);
+	while (start < at->length);
 	return count;
 }
 
@@ -181,14 +174,16 @@ static const char *find_in(const char *text, size_t length, const char *word)
 static void draw_row(const struct page *p, struct cells *c, int row, size_t line, size_t piece, const char *found)
 {
 	const struct line *at = page_line(p, line);
-	int gutter = gutter_of(p, line), room = room_of(p, line, c->columns), skip = p->cut ? p->left : 0;
+	int gutter = gutter_of(p, line, piece), room = room_of(p, line, piece, c->columns), skip = p->cut ? p->left : 0;
 	size_t start = piece_start(p, line, piece, c->columns), length = p->cut ? at->length : piece_start(p, line, piece + 1, c->columns) - start;
 	const char *text = at->text + start;
 
 	if (gutter && piece == 0 && at->number)
 		cells_print(c, row, 0, gutter, STYLE_FAINT, "%5u ", at->number);
-	else if (piece > 0 || at->continues)
-		cells_text(c, row, gutter ? 4 : c->columns - 1, 1, STYLE_FAINT, gutter ? "+" : "<");
+	else if (at->quoted)
+		cells_text(c, row, 0, 1, STYLE_FAINT, "|");
+	if (piece > 0 || at->continues)
+		cells_text(c, row, at->quoted ? 1 : gutter - 2, 1, STYLE_FAINT, "+");
 	cells_put(c, row, gutter, room, at->style, text, length, skip);
 	if (p->cut && cells_width(text, length) > skip + room)
 		cells_text(c, row, c->columns - 1, 1, STYLE_FAINT, ">");
@@ -296,6 +291,8 @@ void page_write(const struct page *p, struct buffer *out)
 	for (size_t i = 0; i < page_lines(p); i++) {
 		const struct line *at = page_line(p, i), *after = page_line(p, i + 1);
 
+		if (at->quoted && !at->continues)
+			buffer_add_text(out, "| ");
 		buffer_add(out, at->text, at->length);
 		if (!after || !after->continues)
 			buffer_add(out, "\n", 1);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines, read page by page: one or more lists of lines, one under the other, with long lines broken or moved sideways. */
+/*
+ * Lines, read page by page: one or more lists of lines, one under the other, with long lines broken or moved sideways.
+ *
+ * What stands at the left edge is ours: source has its line numbers, other foreign text of several lines that is quoted has "| " on every row, and a row that goes on from the one before has "+ ". So
+ * nothing that others wrote can look like a heading or a line of the console's own.
+ */
 #ifndef CORDON_TUI_PAGE_H
 #define CORDON_TUI_PAGE_H
 

@@ -158,8 +158,10 @@ static void list_pending(struct console *c, struct plain *p, const char *text)
 		printf("%s version %" PRId64 " of %s, %" PRId64 " calls succeeded, %" PRId64 " failed. To decide: cordon tool show --user %s %s, then cordon tool promote or reject --user %s %s@%.12s\n", t->name,
 		       t->version, t->user, t->successes, t->failures, t->user, t->name, t->user, t->name, t->hash);
 	}
-	if (c->tools.pending.count == 0)
-		printf("%s\n", c->tools.problem[0] ? c->tools.problem : "Nothing waits for a decision.");
+	if (c->tools.pending.notice[0])
+		printf("%s\n", c->tools.pending.notice);
+	else if (c->tools.pending.count == 0)
+		puts(c->tools.pending.known ? "Nothing waits for a decision." : "The daemon has not said yet what waits; ask again.");
 }
 
 static void do_quit(struct console *c, struct plain *p, const char *text)

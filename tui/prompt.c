@@ -104,13 +104,62 @@ void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_m
 		p->typed(c, p->text);
 }
 
-int prompt_draw(const struct prompt *p, struct cells *c, int row)
-{
-	int column = cells_text(c, row, 0, c->columns - 1, STYLE_KEY, p->label), room = c->columns - column - 2, width = cells_width(p->text, p->length);
+#define TYPED_LEAST 8 /* columns of what is typed that must be seen */
 
-	if (p->kind == PROMPT_QUESTION)
-		return column;
+/* Label and text as one, without the first bytes of the text. */
+static void compose(const struct prompt *p, size_t without, struct buffer *out)
+{
+	buffer_add_text(out, p->label);
+	if (p->kind == PROMPT_TEXT)
+		buffer_add(out, p->text + without, p->length - without);
+}
+
+static int rows_without(const struct prompt *p, size_t without, int columns)
+{
+	struct buffer whole = BUFFER_INIT;
+	int rows;
+
+	compose(p, without, &whole);
+	rows = cells_rows(whole.length ? whole.data : "", whole.length, columns - 1);
+	buffer_free(&whole);
+	return rows;
+}
+
+int prompt_rows(const struct prompt *p, int columns)
+{
+	return rows_without(p, 0, columns);
+}
+
+bool prompt_fits(const struct prompt *p, int rows, int columns)
+{
+	struct prompt least = *p;
+
+	snprintf(least.text, sizeof least.text, "%*s", TYPED_LEAST, "");
+	least.length = TYPED_LEAST;
+	return rows_without(&least, 0, columns) <= rows;
+}
+
+void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column)
+{
+	struct buffer whole = BUFFER_INIT;
+	size_t without = 0, label = strlen(p->label);
+	int used = 0, width = c->columns - 1;
+
 	/* The end of a long text is what is being typed. */
-	column += cells_put(c, row, column, room, STYLE_PLAIN, p->text, p->length, width > room ? width - room : 0);
-	return column;
+	while (without < p->length && rows_without(p, without, c->columns) > rows)
+		for (without++; without < p->length && ((unsigned char)p->text[without] & 0xc0) == 0x80;)
+			without++;
+	compose(p, without, &whole);
+	*cursor_row = row;
+	*cursor_column = 0;
+	for (size_t at = 0, piece; at < whole.length && used < rows; at += piece) {
+		size_t own;
+
+		piece = cells_break(whole.data + at, whole.length - at, width);
+		own = at >= label ? 0 : label - at < piece ? label - at : piece;
+		*cursor_row = row + used++;
+		*cursor_column = cells_put(c, *cursor_row, 0, width, STYLE_KEY, whole.data + at, own, 0);
+		*cursor_column += cells_put(c, *cursor_row, *cursor_column, width - *cursor_column, STYLE_PLAIN, whole.data + at + own, piece - own, 0);
+	}
+	buffer_free(&whole);
 }

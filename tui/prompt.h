@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line at the bottom when it asks for something: a text, or yes or no.
+ * The lines at the bottom when something is asked for: a text, or yes or no.
  *
+ * A label is shown whole, over as many rows as it takes: what is decided on is never off the screen. Where it has no room no key answers it, but for those that leave.
  * A question is safe against what was typed before it was there: keys that are already waiting are thrown away when it opens, keys that come within its pause are too (but for Esc), its answer
  * is no unless the yes that it names is typed, and every other key is a no.
  */
@@ -15,6 +16,7 @@
 #include "tui/cells.h"
 
 #define PROMPT_TEXT_MAX 400
+#define PROMPT_LABEL_MAX 4096
 
 struct console;
 
@@ -28,7 +30,7 @@ typedef void prompt_typed(struct console *c, const char *text);
 
 struct prompt {
 	enum prompt_kind kind;
-	char label[300];               /* visible */
+	char label[PROMPT_LABEL_MAX];               /* visible */
 	char text[PROMPT_TEXT_MAX];
 	size_t length;
 	int64_t ready_at_ms;           /* keys before that do nothing */
@@ -46,7 +48,13 @@ void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, p
 /* Takes a key. */
 void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_ms);
 
-/* Draws it; returns the column of the cursor. */
-int prompt_draw(const struct prompt *p, struct cells *c, int row);
+/* The rows that it takes on a screen of so many columns. */
+int prompt_rows(const struct prompt *p, int columns);
+
+/* Whether its label, and at least the last of what is typed, has room in so many rows. */
+bool prompt_fits(const struct prompt *p, int rows, int columns);
+
+/* Draws it into so many rows from `row` on, and says where the cursor belongs. Of a text that is too long for them its end is shown. */
+void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column);
 
 #endif

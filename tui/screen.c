@@ -21,6 +21,7 @@
 
 #include "tui/keys.h"
 #include "tui/screen_crash.h"
+#include "tui/screen_stall.h"
 #include "tui/screen_stderr.h"
 
 static struct {
@@ -116,18 +117,22 @@ int screen_open(enum theme theme, struct error *err)
 	start_color();
 	use_default_colors();
 	screen_crash_arm();
+	screen_stall_arm(S.fd);
 	screen_stderr_keep();
 	screen_theme(theme);
 	return 0;
 }
 
-void screen_close(void)
+void screen_close(bool hurry)
 {
 	if (!S.screen)
 		return;
+	screen_stall_begin(hurry);
 	clear();
 	refresh();
 	endwin();
+	screen_stall_end();
+	screen_stall_disarm();
 	screen_crash_disarm();
 	delscreen(S.screen);
 	S.screen = NULL;
@@ -136,7 +141,9 @@ void screen_close(void)
 	S.tty = NULL;
 	S.fd = -1;
 	cells_free(&S.shown);
-	screen_stderr_release();
+	/* A terminal that took nothing takes no messages either. */
+	if (!screen_stall_gave_up())
+		screen_stderr_release();
 }
 
 int screen_fd(void)
@@ -254,7 +261,21 @@ void screen_show(const struct cells *c, int cursor_row, int cursor_column)
 	if (cursor_row >= 0)
 		move(cursor_row, cursor_column);
 	wnoutrefresh(stdscr);
+	screen_stall_begin(false);
 	doupdate();
+	screen_stall_end();
+}
+
+bool screen_takes(void)
+{
+	struct pollfd out = { STDOUT_FILENO, POLLOUT, 0 };
+
+	return poll(&out, 1, 0) != 0;
+}
+
+int screen_ended_by(void)
+{
+	return screen_stall_signal();
 }
 
 void screen_bell(void)

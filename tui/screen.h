@@ -22,7 +22,9 @@ bool screen_is_possible(void);
 
 /* Returns 0, or -1 with an error when the terminal's kind is not known. One at a time. */
 int screen_open(enum theme theme, struct error *err);
-void screen_close(void);
+
+/* hurry: a signal asks for the end, which comes within a second whatever the terminal does. */
+void screen_close(bool hurry);
 
 /* What to poll(2) for keys. */
 int screen_fd(void);
@@ -38,6 +40,12 @@ void screen_measure(int *rows, int *columns);
 
 /* Shows a picture; what is the same as before is not sent again. The cursor is put at a place, or hidden (-1). */
 void screen_show(const struct cells *c, int cursor_row, int cursor_column);
+
+/* Whether the terminal takes anything: else a picture waits until it does, and keys and the daemon do not. */
+bool screen_takes(void);
+
+/* The signal that asked for the end while a picture was sent, or 0. */
+int screen_ended_by(void);
 
 /* Everything is sent again at the next screen_show. */
 void screen_redraw(void);

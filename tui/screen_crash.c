@@ -12,6 +12,7 @@
 #include "tui/screen_crash.h"
 
 #include <curses.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <term.h>
@@ -30,13 +31,19 @@ static struct {
 	char stack[32768];
 } C;
 
-static void on_fault(int number)
+void screen_crash_put_back(void)
 {
-	ssize_t ignored = write(STDOUT_FILENO, C.bytes, C.length);
+	struct pollfd out = { STDOUT_FILENO, POLLOUT, 0 };
+	ssize_t ignored = poll(&out, 1, 0) > 0 ? write(STDOUT_FILENO, C.bytes, C.length) : 0;
 
 	(void)ignored;
 	if (C.has_mode)
 		tcsetattr(C.fd, TCSANOW, &C.mode);
+}
+
+static void on_fault(int number)
+{
+	screen_crash_put_back();
 	raise(number); /* SA_RESETHAND: the default now */
 }
 

@@ -37,7 +37,7 @@ static bool is_met(struct console *c, const struct wait *w)
 	if (w->settled)
 		console_draw(c);
 	if (w->settled)
-		return c->link.fd >= 0 && !link_is_asking(&c->link) && !c->tools_wanted;
+		return c->link.fd >= 0 && !link_is_asking(&c->link) && feed_has_tools(c);
 	if (!w->text)
 		return log_total(c->log) >= w->events;
 	console_draw(c);
@@ -54,8 +54,9 @@ static int wait_for(struct console *c, const struct wait *w, unsigned line, stru
 
 	while (!is_met(c, w)) {
 		struct pollfd ready = { c->link.fd, link_wants(&c->link), 0 };
-		int timeout = link_timeout(&c->link, console_now_ms());
+		int timeout = link_timeout(&c->link, console_now_ms()), feed = feed_patience(c, console_now_ms());
 
+		timeout = timeout < 0 || (feed >= 0 && feed < timeout) ? feed : timeout;
 		now = console_now_ms();
 		if (now >= end)
 			return w->text ? error_set(err, FAILURE_BAD_OPTION, 0, "line %u of the script: \"%s\" did not appear within %d seconds", line, w->text, WAIT_MS / 1000)

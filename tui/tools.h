@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "isolate/json_slice.h"
+#include "isolate/json_write.h"
 
 #define TOOL_KEY_MAX 400
 #define TOOL_HASH_MAX 72
@@ -29,19 +30,31 @@ struct tool {
 struct tool_list {
 	struct tool *at;               /* owned */
 	size_t count;
+	bool known;                    /* the daemon has answered */
+	char notice[400];              /* why there is no list, or what is missing in it; visible */
 };
 
 struct tools {
 	struct tool_list pending, current;
-	char problem[240];             /* why there are no lists; visible */
+	struct tool_intake {           /* a list that is being taken */
+		struct tool_list *into;    /* NULL: none is */
+		struct buffer items;       /* owned: the array */
+		size_t at, capacity;
+		struct tool_list fresh;
+	} intake;
 	char (*read)[TOOL_KEY_MAX];    /* owned: the keys that were read to their end */
 	size_t read_count;
 };
 
 void tools_free(struct tools *t);
 
-/* Takes the items of an array. Marks stay with what they were put on. */
-void tools_take(struct tool_list *l, struct json_slice items);
+/* Takes the items of an array into one of the lists. Marks stay with what they were put on. */
+void tools_take(struct tools *t, struct tool_list *l, struct json_slice items);
+
+/* The same in slices: begins, and takes items of about so many bytes at a time; the list stays as it was until tools_step returns true, for the last ones. */
+void tools_begin(struct tools *t, struct tool_list *l, struct json_slice items);
+bool tools_step(struct tools *t, size_t bytes);
+bool tools_is_taking(const struct tools *t);
 
 /* One item. Returns false when it has no name, user or hash that could be sent back. */
 bool tool_take(struct tool *t, struct json_slice item);

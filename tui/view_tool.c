@@ -3,7 +3,7 @@
  * One version of a tool, for whoever decides on it: what it is, what it may do and touched beside the version promoted before, what changed in its code, its decisions and runs, and
  * at the end its source, whole.
  *
- * Lines are broken and never cut, hidden characters are written out, and where anything is missing there is no approval. That its end was on the screen is noted for the version whose
+ * What it says of itself and what changed in its code are quoted, so that neither can pass for anything else on the page. Lines are broken and never cut, hidden characters are written out, and where anything is missing there is no approval. That its end was on the screen is noted for the version whose
  * source it is, and lost when the source is another one.
  */
 #ifdef HAVE_CONFIG_H
@@ -20,6 +20,8 @@
 #include "tui/decide.h"
 #include "tui/format.h"
 #include "tui/value.h"
+
+#define TITLE_MOST 5
 
 void view_tool_choose(struct console *c, const struct tool *t)
 {
@@ -41,9 +43,8 @@ static void heading(struct lines *out, const char *text)
 	lines_print(out, STYLE_KEY, "%s", text);
 }
 
-static void add_facts(struct lines *out, const struct tool *t, struct json_slice shown)
+static void add_facts(struct lines *out, const struct tool *t)
 {
-	struct buffer text = BUFFER_INIT;
 	char date[FORMAT_MAX];
 
 	lines_print(out, STYLE_PLAIN, "tool      %s", t->name);
@@ -56,10 +57,6 @@ static void add_facts(struct lines *out, const struct tool *t, struct json_slice
 		lines_print(out, STYLE_PLAIN, "waits     since %s", format_date(t->due_ns, date));
 	if (t->decided_ns)
 		lines_print(out, STYLE_PLAIN, "decided   %s by %s: %s", format_date(t->decided_ns, date), t->decided_by, t->reason);
-	value_string(value_of(shown, "description"), &text);
-	heading(out, "What it says of itself");
-	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)", text.length ? text.length : 9, 0);
-	buffer_free(&text);
 }
 
 static void add_side(struct lines *out, const char *label, struct json_slice value)
@@ -100,6 +97,18 @@ static void add_capabilities(struct lines *out, struct json_slice shown)
 		}
 }
 
+static void add_description(struct lines *out, struct json_slice shown)
+{
+	struct buffer text = BUFFER_INIT;
+
+	value_string(value_of(shown, "description"), &text);
+	heading(out, "What it says of itself");
+	out->quoting = true;
+	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)", text.length ? text.length : 9, 0);
+	out->quoting = false;
+	buffer_free(&text);
+}
+
 static void add_diff(struct lines *out, struct json_slice shown)
 {
 	struct buffer text = BUFFER_INIT;
@@ -107,6 +116,7 @@ static void add_diff(struct lines *out, struct json_slice shown)
 	value_string(value_of(shown, "diff"), &text);
 	if (text.length > 0)
 		heading(out, "What changed in its code");
+	out->quoting = true;
 	for (size_t at = 0; at < text.length;) {
 		const char *newline = memchr(text.data + at, '\n', text.length - at);
 		size_t length = newline ? (size_t)(newline - text.data) - at : text.length - at;
@@ -115,6 +125,7 @@ static void add_diff(struct lines *out, struct json_slice shown)
 		lines_foreign(out, first == '+' ? STYLE_GOOD : first == '-' ? STYLE_DENY : first == '@' ? STYLE_KEY : STYLE_PLAIN, length ? text.data + at : " ", length ? length : 1, 0);
 		at += length + 1;
 	}
+	out->quoting = false;
 	buffer_free(&text);
 }
 
@@ -193,8 +204,9 @@ static void make(struct console *c)
 	c->tool.made = true;
 	c->tool.item = t;
 	lines_clear(&c->tool.head);
-	add_facts(&c->tool.head, &t, shown);
+	add_facts(&c->tool.head, &t);
 	add_capabilities(&c->tool.head, shown);
+	add_description(&c->tool.head, shown);
 	add_diff(&c->tool.head, shown);
 	add_decisions(c, &c->tool.head);
 	add_runs(&c->tool.head, shown);
@@ -204,20 +216,34 @@ static void make(struct console *c)
 	c->tool.complete &= !c->tool.head.failed;
 }
 
+/* The line above the page, over as many rows as it takes, and how many those are. */
+static int title(struct console *c, int row, int rows)
+{
+	char text[500];
+	int most = rows - 1 < TITLE_MOST ? rows - 1 : TITLE_MOST, used;
+
+	snprintf(text, sizeof text, "TOOL %s version %" PRId64 " of %s, %s, %.12s", c->tool.item.name, c->tool.item.version, c->tool.item.user, c->tool.item.state, c->tool.item.hash);
+	used = cells_rows(text, strlen(text), c->cells.columns - 2);
+	used = used > most ? most : used;
+	for (int i = 0; row >= 0 && i < used; i++)
+		cells_paint(&c->cells, row + i, 0, c->cells.columns, STYLE_HEAD);
+	if (row >= 0)
+		cells_wrap(&c->cells, row, used, 1, c->cells.columns - 2, STYLE_HEAD, text, strlen(text));
+	return used;
+}
+
 static void draw(struct console *c, int row, int rows)
 {
-	if (c->tool.stale)
-		feed_ask_tool(c);
+	int used;
+
 	if (!c->tool.made)
 		make(c);
-	cells_paint(&c->cells, row, 0, c->cells.columns, STYLE_HEAD);
-	cells_print(&c->cells, row, 1, c->cells.columns - 1, STYLE_HEAD, "TOOL %s version %d of %s, %s, %.12s", c->tool.item.name, (int)c->tool.item.version, c->tool.item.user, c->tool.item.state,
-		    c->tool.item.hash);
+	used = title(c, row, rows);
 	if (lines_count(&c->tool.source) == 0) {
-		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT, c->tool.asked ? "(asking the daemon)" : "(the daemon does not show it)");
+		cells_text(&c->cells, row + used + (rows > used + 1), 2, c->cells.columns - 2, STYLE_FAINT, c->tool.asked ? "(asking the daemon)" : "(the daemon does not show it)");
 		return;
 	}
-	page_draw(&c->tool.page, &c->cells, row + 1, rows - 1, c->found);
+	page_draw(&c->tool.page, &c->cells, row + used, rows - used, c->found);
 	if (c->tool.page.saw_end && c->tool.complete)
 		tools_set_read(&c->tools, c->tool.source_of);
 }
@@ -237,7 +263,7 @@ static bool act(struct console *c, enum action action, int rows)
 		decide_revoke(c, &c->tool.item);
 		return true;
 	default:
-		return page_move(&c->tool.page, action, rows - 1, c->cells.columns);
+		return page_move(&c->tool.page, action, rows - title(c, -1, rows), c->cells.columns);
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * Pending and Tools: two lists of tools, what waits for a decision and what is current.
  *
- * The cursor stays with its version when the list changes; of a version that left the list, it stays at the place.
+ * What the daemon could not list is said below what it could. A name that is longer than its column loses its middle, and where the row has no room for hashes it has their first signs: two rows
+ * are never the same for want of columns. The cursor stays with its version when the list changes; of a version that left the list, it stays at the place.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,12 +20,16 @@
 #include "tui/format.h"
 
 #define REST 0
+#define ALWAYS 10000
+#define WHOLE_HASH_FROM 72
+#define NOTICE_ROWS 3
 
 static void text_name(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->name); }
 static void text_user(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->user); }
 static void text_version(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->version); }
 static void text_good(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->successes); }
 static void text_bad(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->failures); }
+static void text_short(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%.4s", t->hash); }
 static void text_hash(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%.12s", t->hash); }
 static void text_state(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->state); }
 static void text_read(struct console *c, const struct tool *t, char *out, size_t size) { snprintf(out, size, "%s", tools_is_read(&c->tools, t->key) ? "yes" : ""); }
@@ -48,17 +53,18 @@ static const struct column {
 	bool right;
 	unsigned where;
 	void (*text)(struct console *c, const struct tool *t, char *out, size_t size);
-	int from;
+	int from, until; /* the columns of a terminal that has it */
 } COLUMNS[] = {
-	{ "TOOL", REST, false, IN_PENDING | IN_TOOLS, text_name, 0 },
-	{ "USER", 12, false, IN_PENDING | IN_TOOLS, text_user, 56 },
-	{ "VERSION", 7, true, IN_PENDING | IN_TOOLS, text_version, 0 },
-	{ "STATE", 10, false, IN_TOOLS, text_state, 0 },
-	{ "GOOD", 5, true, IN_PENDING | IN_TOOLS, text_good, 50 },
-	{ "BAD", 5, true, IN_PENDING | IN_TOOLS, text_bad, 50 },
-	{ "WAITS", 5, true, IN_PENDING, text_age, 0 },
-	{ "READ", 4, false, IN_PENDING, text_read, 64 },
-	{ "HASH", 12, false, IN_PENDING | IN_TOOLS, text_hash, 72 },
+	{ "TOOL", REST, false, IN_PENDING | IN_TOOLS, text_name, 0, ALWAYS },
+	{ "USER", 12, false, IN_PENDING | IN_TOOLS, text_user, 64, ALWAYS },
+	{ "VERSION", 7, true, IN_PENDING | IN_TOOLS, text_version, 0, ALWAYS },
+	{ "STATE", 10, false, IN_TOOLS, text_state, 0, ALWAYS },
+	{ "GOOD", 5, true, IN_PENDING | IN_TOOLS, text_good, 56, ALWAYS },
+	{ "BAD", 5, true, IN_PENDING | IN_TOOLS, text_bad, 56, ALWAYS },
+	{ "WAITS", 5, true, IN_PENDING, text_age, 0, ALWAYS },
+	{ "READ", 4, false, IN_PENDING, text_read, 64, ALWAYS },
+	{ "HASH", 4, false, IN_PENDING | IN_TOOLS, text_short, 0, WHOLE_HASH_FROM },
+	{ "HASH", 12, false, IN_PENDING | IN_TOOLS, text_hash, WHOLE_HASH_FROM, ALWAYS },
 };
 #define COLUMN_COUNT ((int)(sizeof COLUMNS / sizeof *COLUMNS))
 
@@ -70,6 +76,21 @@ struct tool_table *view_tools_table(struct console *c)
 static const struct tool_list *list_of(struct console *c)
 {
 	return c->stack[0] == VIEW_TOOLS ? &c->tools.current : &c->tools.pending;
+}
+
+/* What is said below the list takes rows of it. */
+static int notice_rows(struct console *c, int rows)
+{
+	const char *notice = list_of(c)->notice;
+	int most = rows - 2 < NOTICE_ROWS ? rows - 2 : NOTICE_ROWS, needed = notice[0] ? cells_rows(notice, strlen(notice), c->cells.columns - 2) : 0;
+
+	return needed > most ? most : needed;
+}
+
+/* The rows that the list itself has, of those of the view. */
+static int height(struct console *c, int rows)
+{
+	return rows - 1 - notice_rows(c, rows);
 }
 
 static bool is_row(struct console *c, const struct tool *t)
@@ -125,25 +146,30 @@ static void store(struct console *c)
 	snprintf(table->cursor, sizeof table->cursor, "%s", t ? t->key : "");
 }
 
+static bool is_column(const struct console *c, int i)
+{
+	return (COLUMNS[i].where & views[c->stack[0]]->where) && c->cells.columns >= COLUMNS[i].from && c->cells.columns < COLUMNS[i].until;
+}
+
 static void draw_row(struct console *c, int row, const struct tool *t, bool selected)
 {
-	enum where where = views[c->stack[0]]->where;
 	int used = 1, column = 1;
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
-		used += (COLUMNS[i].where & where) && c->cells.columns >= COLUMNS[i].from ? COLUMNS[i].width + 1 : 0;
+		used += is_column(c, i) ? COLUMNS[i].width + 1 : 0;
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		int width = COLUMNS[i].width ? COLUMNS[i].width : c->cells.columns - used - 1, wide;
-		char text[200];
+		char text[200], shown[sizeof text + 2];
 
-		if (!(COLUMNS[i].where & where) || c->cells.columns < COLUMNS[i].from)
+		if (!is_column(c, i))
 			continue;
 		snprintf(text, sizeof text, "%s", COLUMNS[i].title);
 		if (t)
 			COLUMNS[i].text(c, t, text, sizeof text);
 		wide = cells_width(text, strlen(text));
 		cells_text(&c->cells, row, column + (COLUMNS[i].right && wide < width ? width - wide : 0), width,
-			   !t ? STYLE_HEAD : strcmp(text, "pending") == 0 ? STYLE_WARN : strcmp(text, "promoted") == 0 ? STYLE_GOOD : strcmp(text, "rejected") == 0 ? STYLE_DENY : STYLE_PLAIN, text);
+			   !t ? STYLE_HEAD : strcmp(text, "pending") == 0 ? STYLE_WARN : strcmp(text, "promoted") == 0 ? STYLE_GOOD : strcmp(text, "rejected") == 0 ? STYLE_DENY : STYLE_PLAIN,
+			   cells_middle(shown, sizeof shown, text, width));
 		column += width + 1;
 	}
 	if (t)
@@ -152,26 +178,39 @@ static void draw_row(struct console *c, int row, const struct tool *t, bool sele
 		c->cells.at[row * c->cells.columns + i].style |= STYLE_SELECTED;
 }
 
+static const char *nothing(struct console *c)
+{
+	const struct tool_list *list = list_of(c);
+
+	if (list->count)
+		return "No tool has these words. f and Enter on an empty line shows all.";
+	if (!list->known)
+		return c->lost ? "There is no daemon." : "(asking the daemon)";
+	if (list->notice[0])
+		return c->stack[0] == VIEW_TOOLS ? "There is no other tool." : "Nothing else waits for a decision.";
+	return c->stack[0] == VIEW_TOOLS ? "No tool is in any library. Try: cordon tool spawn SPEC" : "Nothing waits for a decision.";
+}
+
 static void draw(struct console *c, int row, int rows)
 {
-	size_t count = load(c, rows - 1), top = view_tools_table(c)->list.top, at = 0;
+	int shown = height(c, rows);
+	size_t count = load(c, shown), top = view_tools_table(c)->list.top, at = 0;
 	const struct tool_list *list = list_of(c);
 
 	cells_paint(&c->cells, row, 0, c->cells.columns, STYLE_HEAD);
 	draw_row(c, row, NULL, false);
 	store(c);
-	for (size_t i = 0; i < list->count && at < top + (size_t)rows - 1; i++) {
+	for (size_t i = 0; i < list->count && at < top + (size_t)shown; i++) {
 		if (!is_row(c, &list->at[i]))
 			continue;
 		if (at >= top)
 			draw_row(c, row + 1 + (int)(at - top), &list->at[i], at == view_tools_table(c)->list.cursor);
 		at++;
 	}
-	if (count > 0)
-		return;
-	cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
-		   c->tools.problem[0] ? c->tools.problem : list->count ? "No tool has these words. f and Enter on an empty line shows all." :
-		   c->stack[0] == VIEW_TOOLS ? "No tool is in any library. Try: cordon tool spawn SPEC" : "Nothing waits for a decision.");
+	if (notice_rows(c, rows) > 0)
+		cells_wrap(&c->cells, row + 1 + shown, rows - 1 - shown, 1, c->cells.columns - 2, STYLE_DENY, list->notice, strlen(list->notice));
+	if (count == 0)
+		cells_wrap(&c->cells, row + 1 + (shown > 1), shown, 2, c->cells.columns - 3, STYLE_FAINT, nothing(c), strlen(nothing(c)));
 }
 
 static void set_filter(struct console *c, const char *words)
@@ -193,7 +232,7 @@ static void mark(struct console *c, const struct tool *t, size_t count, int rows
 
 static bool act(struct console *c, enum action action, int rows)
 {
-	size_t count = load(c, rows - 1);
+	size_t count = load(c, height(c, rows));
 	struct tool_table *table = view_tools_table(c);
 	const struct tool *t = row_at(c, table->list.cursor);
 	bool handled = true;
@@ -208,7 +247,7 @@ static bool act(struct console *c, enum action action, int rows)
 		break;
 	case ACTION_MARK:
 		if (t)
-			mark(c, t, count, rows - 1);
+			mark(c, t, count, height(c, rows));
 		break;
 	case ACTION_UNMARK:
 		for (size_t i = 0; i < c->tools.pending.count; i++)
@@ -225,7 +264,7 @@ static bool act(struct console *c, enum action action, int rows)
 			decide_revoke(c, t);
 		break;
 	default:
-		handled = list_move(&table->list, action, count, rows - 1);
+		handled = list_move(&table->list, action, count, height(c, rows));
 	}
 	store(c);
 	return handled;
@@ -233,7 +272,7 @@ static bool act(struct console *c, enum action action, int rows)
 
 static bool find(struct console *c, const char *text, int direction, bool from_here)
 {
-	size_t count = load(c, console_rows(c) - 1), at = view_tools_table(c)->list.cursor + (from_here ? 0 : (size_t)direction);
+	size_t count = load(c, height(c, console_rows(c))), at = view_tools_table(c)->list.cursor + (from_here ? 0 : (size_t)direction);
 
 	for (size_t tried = 0; tried < count; tried++, at += (size_t)direction) {
 		const struct tool *t;
@@ -263,5 +302,5 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "%zu/%zu", count ? table->list.cursor + 1 : 0, count);
 }
 
-const struct view view_pending = { IN_PENDING, "Pending", NULL, draw, act, find, status };
-const struct view view_tools = { IN_TOOLS, "Tools", NULL, draw, act, find, status };
+const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status };
+const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status };

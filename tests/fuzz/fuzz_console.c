@@ -43,7 +43,7 @@ static void answer_of_tools(struct console *c, struct json_slice answer, bool on
 {
 	struct tool tool;
 
-	tools_take(one ? &c->tools.current : &c->tools.pending, value_of(answer, "pending"));
+	tools_take(&c->tools, one ? &c->tools.current : &c->tools.pending, value_of(answer, "pending"));
 	if (!one || !tool_take(&tool, answer))
 		return;
 	view_tool_choose(c, &tool);

@@ -2,8 +2,14 @@
 """A pretended library of tools for the console's tests: items, their details, and decisions that do what the daemon's do."""
 import difflib
 import hashlib
+import re
 
 from .console import Pretended, event
+
+# What acts on a terminal or hides in it; keys that wait until the lists are there; keys that read the first tool that waits to its end.
+HOSTILE = "\x1b[2J\x1b]0;pwn\x07 \u202egnp.exe\u2066 \u200b\u00ad\u0085 \U000e0041"
+WAIT = [":events 1", ":settle"]
+READ = ["5", "<Enter>", ":settle", "G"]
 
 
 def hash_of(text):
@@ -68,3 +74,12 @@ class Library(Pretended):
 
 class Changed(Exception):
     """The failure tool_changed."""
+
+
+def runs(count):
+    return [{"execution_id": "%032x" % n, "time": "2026-03-01T11:%02d:00Z" % (20 + n), "duration_ms": 12 + n, "success": n % 3 != 2, "error": None if n % 3 != 2 else "ValueError: " + HOSTILE}
+            for n in range(count)]
+
+
+def raw(text):
+    return re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]", text)
