@@ -162,21 +162,6 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 	return out->length > PROTOCOL_FRAME_MAX ? error_set(err, FAILURE_BAD_INPUT, E2BIG, "the program and its arguments are longer than the daemon takes (4 MiB)") : 0;
 }
 
-/* Signals of the caller's become requests. They need no answer, so they have no id. */
-static void pass_signals(struct client *c, int signals)
-{
-	unsigned char numbers[16];
-	ssize_t count = read(signals, numbers, sizeof numbers);
-	struct error ignored = ERROR_INIT;
-	char line[120];
-
-	for (ssize_t i = 0; i < count; i++) {
-		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
-
-		client_send(c, line, (size_t)length, NULL, 0, &ignored);
-	}
-}
-
 /* What an error of the daemon means: a failure of cordon that it passes on, or its own. */
 static int read_failure(struct json_slice answer, struct error *err)
 {
@@ -257,7 +242,7 @@ static int converse(struct client *c, const struct buffer *request, enum command
 		if (got < 0)
 			return -1;
 		if (got == 0) {
-			pass_signals(c, signals);
+			client_pass_signals(c, signals);
 			continue;
 		}
 		if (follow_take(follow, line, line_length))

@@ -103,20 +103,6 @@ static int take_failure(struct json_slice text, struct tool_answer *out)
 	return -1;
 }
 
-static void pass_signals(struct client *c, int signals)
-{
-	unsigned char numbers[16];
-	ssize_t count = read(signals, numbers, sizeof numbers);
-	struct error ignored = ERROR_INIT;
-	char line[120];
-
-	for (ssize_t i = 0; i < count; i++) {
-		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
-
-		client_send(c, line, (size_t)length, NULL, 0, &ignored);
-	}
-}
-
 static int converse(struct client *c, int signals, struct tool_answer *out)
 {
 	for (;;) {
@@ -128,7 +114,7 @@ static int converse(struct client *c, int signals, struct tool_answer *out)
 		if (got < 0)
 			return -1;
 		if (got == 0) {
-			pass_signals(c, signals);
+			client_pass_signals(c, signals);
 			continue;
 		}
 		result = json_slice_of(line, length, "result");

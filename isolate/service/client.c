@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -121,5 +122,19 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 		if (got <= 0)
 			return error_set(err, FAILURE_DAEMON_LOST, got < 0 ? errno : 0, "waiting for the daemon's answer: it closed the connection");
 		c->end += (size_t)got;
+	}
+}
+
+void client_pass_signals(struct client *c, int signals)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(signals, numbers, sizeof numbers);
+	struct error ignored = ERROR_INIT;
+	char line[120];
+
+	for (ssize_t i = 0; i < count; i++) {
+		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
+
+		client_send(c, line, (size_t)length, NULL, 0, &ignored);
 	}
 }

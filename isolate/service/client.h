@@ -32,4 +32,7 @@ int client_send(struct client *c, const char *text, size_t length, const int *fd
  */
 int client_line(struct client *c, int other, char **line, size_t *length, struct error *err);
 
+/* Passes the signals that wait in a pipe, a byte each, on to the executions of this connection. Requests without an id: they need no answer. */
+void client_pass_signals(struct client *c, int signals);
+
 #endif
