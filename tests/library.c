@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcordon as a program of somebody else's uses it: from two threads at once, with the caller's signals, children and descriptors
+ * libcordon as a program of somebody else's uses it: from two threads at once, with the caller's signals, children and descriptors (field case S8)
  * untouched.
  *
  * Linked against the shared library with nothing but cordon.h, so a name that is not exported shows as a failure to link. The helpers are found through

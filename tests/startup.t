@@ -5,9 +5,10 @@
 Each test is named by what goes wrong in programs of this kind. Faults are made for real (nested namespaces, strace's fault injection, killed
 supervisors), and what is asked is always the same: the right answer or the right failure code, and nothing left over.
 """
-# Field cases: B7 zombies hold namespaces · B10 setgroups and nogroup · B11 unmapped id · B13 B14 nesting · B15 S20 parent thread · B17 SIGCHLD
+# Field cases: B7 zombies hold namespaces · B10 setgroups and nogroup · B11 unmapped id · B13 B14 nesting · B15 S20 parent thread · B17 SIGCHLD · S16 death in the set-up
 # B18 EINTR in setup · B19 descriptor 0 · B5 codes not prose · B6 in input.t
 import ctypes
+import json
 import os
 import re
 import signal
@@ -89,6 +90,20 @@ def _():
 
     tap.eventually(lambda: leaks.reap() or not leaks.descendants(), "all processes ended within a second", 1.0)
     tap.eventually(lambda: not os.listdir(place), "directories left in TMPDIR", 1.0)
+
+
+@tap.test("a PID 1 that is killed while it sets up is told as that, and never as a broken pipe", deadline=60)
+def _():
+    for _ in range(30):
+        process = sandbox.start("run", "--json", "--", "sleep", "5")
+        children = "/proc/%d/task/%d/children" % (process.pid, process.pid)
+        init = tap.eventually(lambda: [int(pid) for pid in open(children).read().split()], "PID 1 is there", 10)[0]
+        os.kill(init, signal.SIGKILL)
+        status, out, err = sandbox.finish(process)
+        tap.ok(status in (125, 137), "status %d" % status)
+        answer = json.loads(out)
+        tap.ok(answer["signal"] == 9 if status == 137 else answer["failure"]["code"], "a record or a failure with a code: %r" % out[:300])
+        tap.unlike((out + err).decode(), "(?i)broken pipe|EPIPE", "the words")
 
 
 @tap.test("the thread that started cordon ends, the run goes on")

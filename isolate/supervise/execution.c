@@ -14,12 +14,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fs/scratch.h"
@@ -30,6 +32,7 @@
 #include "isolate/supervise/verdict.h"
 
 #define LAST_WORDS 4096
+#define DEATH_MS 500
 
 /* The three descriptors that cordon-init starts with, and the pipes behind them. standard[] are to be closed by the caller. */
 static int open_streams(struct execution *x, int standard[3], int server[3])
@@ -109,6 +112,19 @@ static void watch_output(struct execution *x)
 	x->out.tap_context = x->errors.tap_context = x;
 }
 
+/* A socket that broke while the sandbox was set up says only that PID 1 is gone. What it died of is asked here. */
+static void explain_death(struct execution *x)
+{
+	struct pollfd end = { x->launch.pidfd, POLLIN, 0 };
+	siginfo_t info = { .si_pid = 0 };
+
+	if ((x->err->sys_errno != EPIPE && x->err->sys_errno != ECONNRESET) || x->launch.pidfd < 0 || poll(&end, 1, DEATH_MS) <= 0 ||
+	    waitid(P_PIDFD, (id_t)x->launch.pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
+		return;
+	error_set(x->err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)info.si_pid,
+		  info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", info.si_status);
+}
+
 static int start(struct execution *x, unsigned flags)
 {
 	struct composition_input in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
@@ -150,6 +166,8 @@ static int start(struct execution *x, unsigned flags)
 	}
 	status = 0;
 out:
+	if (status < 0)
+		explain_death(x);
 	loop_close(standard, 3);
 	loop_close(server, 3);
 	return status;

@@ -250,6 +250,9 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
 	bool was_blocked = capture_is_blocked(c);
 
+	/* What the view refused before the program spoke of it is told before. */
+	if (x->log)
+		view_server_read(&x->view);
 	capture_pass(c);
 	if (!capture_is_blocked(c) && c->source >= 0)
 		capture_read(c, READ_AT_ONCE);
