@@ -93,14 +93,24 @@ static int start_view(struct execution *x)
 	return 0;
 }
 
+/*
+ * A piece of output was read. What the view refused before the program wrote of it has arrived by now, and is told first; so it is told before other output of the same piece, too,
+ * since a pipe does not say when each byte was written.
+ */
+static void tell_output(struct execution *x, bool is_error, const char *bytes, size_t length)
+{
+	view_server_read(&x->view);
+	event_log_output(x->log, is_error, bytes, length);
+}
+
 static void on_out(void *x, const char *bytes, size_t length)
 {
-	event_log_output(((struct execution *)x)->log, false, bytes, length);
+	tell_output(x, false, bytes, length);
 }
 
 static void on_err(void *x, const char *bytes, size_t length)
 {
-	event_log_output(((struct execution *)x)->log, true, bytes, length);
+	tell_output(x, true, bytes, length);
 }
 
 static void watch_output(struct execution *x)

@@ -164,14 +164,6 @@ int64_t loop_elapsed_us(const struct execution *x)
 	return x->program_started ? (x->paused ? x->paused_us : loop_now_us()) - x->started_us : 0;
 }
 
-static void on_notify(struct execution *x)
-{
-	/* What the view had to tell before comes before. */
-	view_server_read(&x->view);
-	/* A listener that is closed has left the epoll set by itself. */
-	notify_read(&x->notify, x->log, x->result, loop_now_us());
-}
-
 static void on_inner(struct execution *x)
 {
 	if (reports_read(x, x->inner, true) && !x->ended)
@@ -250,9 +242,6 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
 	bool was_blocked = capture_is_blocked(c);
 
-	/* What the view refused before the program spoke of it is told before. */
-	if (x->log)
-		view_server_read(&x->view);
 	capture_pass(c);
 	if (!capture_is_blocked(c) && c->source >= 0)
 		capture_read(c, READ_AT_ONCE);
@@ -266,6 +255,16 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 		if (c->source >= 0)
 			loop_watch(x, c->source, from);
 	}
+}
+
+static void on_notify(struct execution *x)
+{
+	/* What came before is told before: the program waits in its call, so all that it wrote is there to be read, and what the view refused. */
+	on_stream(x, &x->out, FROM_OUT, TO_OUT);
+	on_stream(x, &x->errors, FROM_ERR, TO_ERR);
+	view_server_read(&x->view);
+	/* A listener that is closed has left the epoll set by itself. */
+	notify_read(&x->notify, x->log, x->result, loop_now_us());
 }
 
 /* One wake-up, then silence until it is asked for again. */
