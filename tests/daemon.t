@@ -619,7 +619,8 @@ def load(total, at_once):
                 tap.equal(len(told) + missed, len(log), "every event, or how many were missed")
             tap.eventually(lambda: daemon.descriptors() <= descriptors, "no descriptor left", 5)
             tap.equal(client.call("sandbox.list"), [], "no execution left")
-        tap.ok(sizes[-1] - sizes[len(sizes) // 3] < 8 << 20, "memory: %r" % sizes)
+        if not sandbox.SANITIZED:  # which keeps what was freed for a while
+            tap.ok(sizes[-1] - sizes[len(sizes) // 3] < 8 << 20, "memory: %r" % sizes)
         tap.diag("%d executions, %d events, resident %d KiB" % (total, len(log), sizes[-1] // 1024))
         for client in readers + [silent]:
             client.connection.shutdown(socket.SHUT_RDWR)

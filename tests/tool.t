@@ -527,6 +527,25 @@ def _():
     tap.equal(library.item("r2")["state"], "trial", "and it is not promoted")
 
 
+@tap.test("a rejection goes along with an export, and a version that was replaced can be refused")
+def _():
+    library, other = Library(), Library("bob")
+    code = spec(implementation="return 77\n")
+    item = library.spawn(code)
+    name = item["name"]
+    library.tool("reject", "%s@%s" % (name, item["hash"]), "--reason", "no").expect(0)
+    lines = library.tool("export").expect(0)
+    tap.equal(json.loads(other.tool("import", "-", "--json", stdin=lines.out).expect(0).out), {"imported": 1, "skipped": 0}, "imported")
+    tap.equal([i["state"] for i in other.items()], ["rejected"], "as it was")
+    tap.equal(other.tool("call", name).status, 125, "it is not called")
+    third = Library("carol")
+    old = third.spawn(spec(implementation="return 1\n"), "--policy", "operator_approval", "--threshold", "1")
+    third.call(name, {})
+    third.spawn(spec(implementation="return 2\n"), "--session", "other")
+    third.tool("reject", "%s@1@%s" % (name, old["hash"]), "--reason", "no").expect(0)
+    tap.equal(third.tool("call", name).status, 125, "it is not called any more")
+
+
 @tap.test("import validates, names the line that it refuses, and does the same twice as once", deadline=60)
 def _():
     library, other = Library(), Library("bob")

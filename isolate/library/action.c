@@ -242,6 +242,9 @@ static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_n
 	tale.reason = TRANSFER_REASON;
 	if (t.promoted)
 		acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &tale);
+	tale.reason = TRANSFER_REJECTED_REASON;
+	if (t.rejected)
+		acting_tell(a, EVENT_TYPE_TOOL_REJECTED, &tale);
 	*is_new = t.is_new;
 	return 0;
 }

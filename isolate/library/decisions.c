@@ -19,7 +19,9 @@ static int is_ambiguous(struct store *s, const struct item *item, struct item *o
 /*
  * The version that a decision is on. allow_older: one that is promoted may be decided on although a newer one exists. Only ever a version that stands in the running.
  */
-static int find(struct store *s, const struct decision *d, bool allow_older, struct item *item, struct error *err)
+enum which { NEWEST, DECIDED /* or one that is promoted or rejected */, ANY };
+
+static int find(struct store *s, const struct decision *d, enum which which, struct item *item, struct error *err)
 {
 	struct item newest, other;
 	int status;
@@ -33,7 +35,7 @@ static int find(struct store *s, const struct decision *d, bool allow_older, str
 			       ? error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: there is no such version with the hash %s; the newest is version %" PRId64 " with %s", d->name, d->reference.hash,
 					   newest.version, newest.hash)
 			       : -1;
-	if (item->id != newest.id && !(allow_older && (item->state == STATE_PROMOTED || item->state == STATE_REJECTED)))
+	if (item->id != newest.id && which != ANY && !(which == DECIDED && (item->state == STATE_PROMOTED || item->state == STATE_REJECTED)))
 		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " with the hash %s was replaced by version %" PRId64 " with %s", d->name, item->version, item->hash,
 				 newest.version, newest.hash);
 	if (d->reference.version)
@@ -50,7 +52,7 @@ int decisions_promote(struct store *s, const struct decision *d, struct item *it
 	char why[VERSIONS_WHY_ROOM];
 	int rejected;
 
-	if ((s->db && store_begin(s, err) < 0) || find(s, d, false, item, err) < 0 || (rejected = versions_rejection(s, item->hash, why, err)) < 0)
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, NEWEST, item, err) < 0 || (rejected = versions_rejection(s, item->hash, why, err)) < 0)
 		return -1;
 	if (item->state == STATE_REJECTED)
 		return error_set(err, FAILURE_TOOL_CHANGED, 0, "%s: version %" PRId64 " (%s) was rejected; that is to be revoked first", item->name, item->version, item->hash);
@@ -92,6 +94,7 @@ static int restore(struct store *s, const struct item *item, const char *verb, c
 	return status < 0 ? -1 : item_of_id(s, restored->id, restored, err);
 }
 
+/* A version that was replaced can still be called where it was spawned, so it can be refused. */
 int decisions_reject(struct store *s, const struct decision *d, struct item *item, struct item *restored, struct error *err)
 {
 	bool was_promoted;
@@ -99,7 +102,7 @@ int decisions_reject(struct store *s, const struct decision *d, struct item *ite
 	restored->id = 0;
 	if (!d->reason || !d->reason[0])
 		return error_set(err, FAILURE_BAD_OPTION, 0, "rejecting needs a reason");
-	if ((s->db && store_begin(s, err) < 0) || find(s, d, true, item, err) < 0)
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, ANY, item, err) < 0)
 		return -1;
 	was_promoted = item->state == STATE_PROMOTED;
 	if (item->state != STATE_REJECTED && (set_state(s, item, STATE_REJECTED, d, err) < 0 || versions_decision(s, item, "rejected", d->who, d->reason, err) < 0 ||
@@ -114,7 +117,7 @@ int decisions_revoke(struct store *s, const struct decision *d, struct item *ite
 	struct item newest;
 
 	restored->id = 0;
-	if ((s->db && store_begin(s, err) < 0) || find(s, d, true, item, err) < 0 || item_newest(s, d->name, &newest, err) < 0)
+	if ((s->db && store_begin(s, err) < 0) || find(s, d, DECIDED, item, err) < 0 || item_newest(s, d->name, &newest, err) < 0)
 		return -1;
 	was_promoted = item->state == STATE_PROMOTED;
 	if (!was_promoted && item->state != STATE_REJECTED)

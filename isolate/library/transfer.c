@@ -6,10 +6,12 @@
 
 #include "isolate/library/transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "isolate/json_slice.h"
+#include "isolate/library/decisions.h"
 
 static void write_version(struct json_writer *w, sqlite3_stmt *row)
 {
@@ -92,14 +94,31 @@ static struct spawning read_spawning(const char *line, size_t length, const stru
 	return n;
 }
 
-static int take(struct store *s, struct transfer *t, const struct spawning *n, bool was_promoted, struct error *err)
+/* What an operator refused where it comes from does not get another chance by being carried over. */
+static int keep_rejected(struct store *s, struct transfer *t, struct error *err)
 {
+	struct decision d = { .name = t->item.name, .reference = { .version = t->item.version }, .who = t->who, .reason = TRANSFER_REJECTED_REASON };
+	struct item item, restored;
+
+	snprintf(d.reference.hash, sizeof d.reference.hash, "%s", t->item.hash);
+	if (decisions_reject(s, &d, &item, &restored, err) < 0)
+		return -1;
+	t->item = item;
+	t->rejected = true;
+	return 0;
+}
+
+static int take(struct store *s, struct transfer *t, const struct spawning *n, struct json_slice state, struct error *err)
+{
+	bool was_promoted = json_slice_is(state, "promoted"), was_rejected = json_slice_is(state, "rejected");
 	int status = find_same(s, n, &t->item, err);
 
 	if (status < 0)
 		return -1;
 	if (status == 0 && (spec_check_ceilings(n->spec, err) < 0 || t->validate(n->spec, t->context) < 0 || versions_spawn(s, n, &t->item, &t->is_new, err) < 0))
 		return -1;
+	if (t->is_new && was_rejected)
+		return keep_rejected(s, t, err);
 	return t->keep && was_promoted ? keep_promoted(s, t, err) : 0;
 }
 
@@ -112,7 +131,7 @@ int transfer_import(struct store *s, struct transfer *t, const char *line, size_
 	int status;
 
 	t->item.id = 0;
-	t->is_new = t->promoted = false;
+	t->is_new = t->promoted = t->rejected = false;
 	if (!json_slice_of(line, length, "cordon_tool").text)
 		return error_set(err, FAILURE_SPEC_REFUSED, 0, "it is no version of a tool: it has no \"cordon_tool\"");
 	if (!spec_text.text || spec_read(&spec, spec_text.text, spec_text.length, err) < 0)
@@ -122,7 +141,7 @@ int transfer_import(struct store *s, struct transfer *t, const char *line, size_
 	if (strcmp(hash, spec.hash) != 0)
 		status = error_set(err, FAILURE_SPEC_REFUSED, 0, "%s has a hash that is not that of its specification", spec.name);
 	else
-		status = take(s, t, &n, json_slice_is(json_slice_of(line, length, "state"), "promoted"), err);
+		status = take(s, t, &n, json_slice_of(line, length, "state"), err);
 	spec_free(&spec);
 	return status;
 }

@@ -15,6 +15,7 @@
 int transfer_export(struct store *s, struct json_writer *w, struct error *err);
 
 #define TRANSFER_REASON "imported as promoted"
+#define TRANSFER_REJECTED_REASON "imported as rejected"
 
 struct transfer {
 	bool keep;                   /* what was promoted becomes promoted here, too, by a decision of who; not what was rejected here, nor in place of what an operator put in its place */
@@ -22,7 +23,7 @@ struct transfer {
 	int (*validate)(const struct spec *spec, void *context); /* 0, or -1 with an error of its own, in err */
 	void *context;
 	struct item item;            /* out: the version of the line */
-	bool is_new, promoted;       /* out: whether it was added; whether it was promoted by this */
+	bool is_new, promoted, rejected; /* out: whether it was added; whether it was promoted, or rejected as it was where it comes from, by this */
 };
 
 /* Takes one line. Returns 0, or -1 with SPEC_REFUSED, TOOL_REJECTED, or what validate says. */
