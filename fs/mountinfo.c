@@ -86,23 +86,26 @@ static bool find_own(FILE *file, char **text, size_t *size, int fd, const char *
 	return false;
 }
 
-int mountinfo_paths(int fd, const char *path, bool *bound, mountinfo_visit *visit, void *argument)
+int mountinfo_paths(int fd, const char *path, bool *bound, bool *has_mounts, mountinfo_visit *visit, void *argument)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	struct mount_line *lines = calloc(2, sizeof *lines);
 	char *text = NULL, *inner = malloc(PATH_MAX), *other = malloc(2 * PATH_MAX);
+	const char *rest;
 	size_t size = 0;
 	struct stat st;
 	int status = 0;
 
-	*bound = false;
+	*bound = *has_mounts = false;
 	if (!file || !lines || !inner || !other || fstat(fd, &st) != 0 || !find_own(file, &text, &size, fd, path, &lines[0], inner))
 		goto out;
 	*bound = strcmp(lines[0].root, "/") != 0;
 	rewind(file);
 	while (status == 0 && next_line(file, &text, &size, &lines[1])) {
-		const char *rest = lines[1].major == lines[0].major && lines[1].minor == lines[0].minor ? below(inner, lines[1].root) : NULL;
+		const char *further = below(lines[1].point, path);
 
+		*has_mounts |= further && *further == '/' && further[1];
+		rest = lines[1].major == lines[0].major && lines[1].minor == lines[0].minor ? below(inner, lines[1].root) : NULL;
 		if (!rest)
 			continue;
 		snprintf(other, 2 * PATH_MAX, "%s%s", strcmp(lines[1].point, "/") == 0 && *rest ? "" : lines[1].point, rest);

@@ -192,7 +192,7 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 		hidden = policy_decide(c.hides, paths[i], false);
 		status = check_link(&c, i, plan_string(p, tree->source), &hidden);
 		if (status == 0)
-			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound, check_alias, &(struct alias){ &c, i, plan_string(p, tree->source) });
+			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound, &v->trees[i].has_mounts, check_alias, &(struct alias){ &c, i, plan_string(p, tree->source) });
 		if (status == 0)
 			status = check_names(&c, i, plan_string(p, tree->source), &hidden);
 	}

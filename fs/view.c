@@ -330,6 +330,9 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 		return rule;
 	if (is_mount || (S_ISREG(st->st_mode) && st->st_nlink > 1))
 		return view_hidden_link(v, st, is_mount);
+	/* Nothing is mounted later, so this goes through the trees once and looks the object up from then on. */
+	if (v->trees[parent->tree].has_mounts && S_ISREG(st->st_mode))
+		return view_hidden_link(v, st, true);
 	if (v->trees[parent->tree].bound && S_ISREG(st->st_mode)) {
 		int known = object_set_find(&v->known, st->st_dev, st->st_ino, false);
 

@@ -31,6 +31,7 @@ struct view_tree {
 	bool runtime;        /* system runtime: the built-in rules are left out */
 	bool is_directory;
 	bool bound;          /* lies in a bind mount: what is in it may have another path on the host */
+	bool has_mounts;     /* something is mounted below it: the same of what is in there */
 };
 
 /* An empty directory or file at a path of a named tree, for something to be mounted on, where the host has none to show. */

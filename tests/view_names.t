@@ -376,8 +376,11 @@ def _():
     os.makedirs(top + "/proj")
     os.makedirs(top + "/also")
     write(top + "/file", "")
+    os.makedirs(top + "/p3/sub")
+    os.makedirs(top + "/p3/dk")
+    write(top + "/.docker/config.json", "TOKEN\n")
     script = """
-mount --bind "$1/secret/in" "$1/proj" && mount --bind "$1/secret/in/x" "$1/file" && mount --bind "$1/other" "$1/also" || exit 99
+mount --bind "$1/secret/in" "$1/proj" && mount --bind "$1/secret/in/x" "$1/file" && mount --bind "$1/other" "$1/also" && mount --bind "$1/secret/in" "$1/p3/sub" && mount --bind "$1/.docker" "$1/p3/dk" || exit 99
 shift
 "$@"
 """
@@ -389,6 +392,11 @@ shift
         return result
     for named in ("/proj", "/file"):
         tap.equal(bound("--ro", top + named + ":/p", "--hide", top + "/secret", "--", "true").failure, "bad_option", "%s is the secret" % named)
+    for pattern in ("/secret/in/x", "/secret/in/*"):
+        record = bound("--ro", top + ":/p", "--hide", top + pattern, "--", "sh", "-c", "cat /p/p3/sub/x; cat /p/also/z").record
+        tap.equal(record["stdout"], "SEEN\n", "a hidden file below a bind in the tree")
+    record = bound("--ro", top + "/p3:/p", "--", "sh", "-c", "cat /p/dk/config.json; ls /p/dk").record
+    tap.equal(record["stdout"], "", "a secret of the list")
     record = bound("--ro", top + "/also", "--hide", top + "/other/y", "--", "sh", "-c", "cat $0/*; ls $0", top + "/also").record
     tap.equal(record["stdout"], "SEEN\nz\n", "one hidden file in it: %r" % record["stderr"])
 
