@@ -774,6 +774,46 @@ def _(_name, number, statuses):
         tap.ok(is_gone(server), "the server")
 
 
+# U15: a network file system that does not answer holds up the server of that run; its limit ends it, and nobody else waits.
+@test("a file system that stops answering below the view costs its run no more than its limit, and others nothing")
+def _():
+    sandbox.need_root()
+    sandbox.need("fuse-overlayfs")
+    top = leaks.scratch()
+    os.chmod(top, 0o755)
+    for name in ("l", "u", "w", "m"):
+        os.mkdir(os.path.join(top, name))
+    for name in ("a", "b"):
+        with open(os.path.join(top, "l", name), "w") as file:
+            file.write(name + "\n")
+    script = """fuse-overlayfs -f -o "lowerdir=$1/l,upperdir=$1/u,workdir=$1/w,allow_other" "$1/m" >/dev/null 2>&1 &
+echo $! > "$1/pid"
+until test -e "$1/m/a"; do :; done
+shift
+exec "$@"
+"""
+    process = subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", top, sandbox.CORDON, "run", "--timeout", "2", "--ro", top + "/m:/m", "--", "sh", "-c", "cat /m/a; while cat /m/b > /dev/null; do :; done"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    slow = 0
+    try:
+        slow = int(tap.eventually(lambda: open(top + "/pid").read().strip() if os.path.exists(top + "/pid") else None, "the file system is there", 10))
+        tap.equal(process.stdout.readline(), b"a\n", "it is read")
+        os.kill(slow, signal.SIGSTOP)
+        other = sandbox.run("run", "--ro", project() + ":/p", "--", "cat", "/p/README")
+        tap.equal(other.status, 0, "another run")
+        out, err = process.communicate(timeout=15)
+        tap.ok(process.returncode == 124, "status %d: %r %r" % (process.returncode, out, err))
+    finally:
+        if slow:
+            for number in (signal.SIGCONT, signal.SIGKILL):
+                try:
+                    os.kill(slow, number)
+                except ProcessLookupError:
+                    pass
+        process.kill()
+        process.wait()
+
+
 @test("a run that reaches its limit while PID 1 stands still has timed out")
 def _():
     top = project()
