@@ -193,7 +193,7 @@ static void take_frames(struct connection *c)
 	}
 }
 
-/* Reads once. Returns 1, 0 when there is nothing for now, -1 at the end. */
+/* Reads once. Returns 1, 0 when nothing waits to be read, -1 at the end. */
 static int read_once(struct connection *c)
 {
 	union {

@@ -7,7 +7,7 @@
 
 #include "isolate/supervise/loop.h"
 
-/* Reads reports from a socket until there are no more for now. inner: from the execution below the fork server. Returns false at the end of the stream. */
+/* Reads the reports that wait in a socket. inner: from the execution below the fork server. Returns false at the end of the stream. */
 bool reports_read(struct execution *x, int socket, bool inner);
 
 #endif
