@@ -38,14 +38,6 @@ struct listing {
 	bool started;
 };
 
-struct raw_entry {
-	uint64_t ino;
-	int64_t offset;
-	unsigned short length;
-	unsigned char type;
-	char name[];
-};
-
 /*
  * A program may have many directories open, and each is listed in this process, which no limit of the sandbox counts: all listings together have this much. One that is alone
  * may have any size, so that no directory is too large to be read.

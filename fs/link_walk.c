@@ -36,14 +36,6 @@ struct walk {
 	_Alignas(8) char block[BLOCK]; /* of raw_entry */
 };
 
-struct raw_entry {
-	uint64_t ino;
-	int64_t offset;
-	unsigned short length;
-	unsigned char type;
-	char name[];
-};
-
 static bool widen(void **array, size_t *capacity, size_t wanted, size_t size)
 {
 	size_t more = *capacity ? *capacity : 256;

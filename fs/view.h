@@ -20,6 +20,15 @@
 #define VIEW_TREES_MAX 1024
 #define VIEW_BLOCK (1u << 20) /* most that is read at a time */
 
+/* An entry as getdents64(2) gives it. */
+struct raw_entry {
+	uint64_t ino;
+	int64_t offset;
+	unsigned short length;
+	unsigned char type;
+	char name[];
+};
+
 /* How long the kernel may answer by itself. A hidden name is never remembered, so that each try is seen. */
 #define VIEW_TIMEOUT_S 60.0
 #define VIEW_ABSENT_TIMEOUT_S 1.0

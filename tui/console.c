@@ -334,3 +334,14 @@ void console_key(struct console *c, uint32_t key)
 	c->message[0] = '\0';
 	console_act(c, keys_action(key, views[console_view(c)]->where));
 }
+
+bool console_notice_loss(struct console *c)
+{
+	if (c->link.fd >= 0 || c->lost)
+		return false;
+	c->lost = c->was_lost = true;
+	c->list_asked = c->tools_asked = false;
+	if (c->link.path)
+		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
+	return !c->link.path;
+}

@@ -166,6 +166,7 @@ void console_open_view(struct console *c, enum view_id id); /* over the one that
 enum view_id console_view(const struct console *c);
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool console_notice_loss(struct console *c); /* says once that the daemon is gone; whether there is none to wait for: what ran one program has ended */
 int64_t console_now_ms(void);
 int64_t console_wall_ns(const struct console *c);          /* now; for a script, when the newest event was */
 

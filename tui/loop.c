@@ -116,15 +116,11 @@ static int patience(const struct console *c, const struct turn *t, int64_t now)
 
 static void notice_loss(struct console *c)
 {
-	if (c->link.fd >= 0 || c->lost)
+	if (!console_notice_loss(c))
 		return;
-	c->lost = c->was_lost = true;
-	c->list_asked = c->tools_asked = false;
-	if (c->link.path)
-		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
-	else if (!c->answered)
+	if (!c->answered)
 		console_say(c, STYLE_DENY, "What ran the program has ended without an answer. q leaves.");
-	c->answered |= !c->link.path;
+	c->answered = true;
 }
 
 static void turn(struct console *c, struct turn *t)

@@ -263,18 +263,6 @@ static void print_news(struct console *c, struct plain *p)
 	c->quit |= fflush(stdout) != 0;
 }
 
-static void notice_loss(struct console *c)
-{
-	if (c->link.fd >= 0 || c->lost)
-		return;
-	c->lost = c->was_lost = true;
-	c->list_asked = c->tools_asked = false;
-	if (c->link.path)
-		console_say(c, STYLE_DENY, "The daemon is gone. Trying again until one answers.");
-	else
-		c->quit = true;
-}
-
 static int patience(const struct console *c, int64_t now_ms)
 {
 	int link = link_timeout(&c->link, now_ms), feed = feed_patience(c, now_ms);
@@ -298,7 +286,7 @@ int loop_plain(struct console *c, struct error *err)
 			break;
 		if (ready[0].revents || c->link.more || c->link.fd < 0)
 			link_step(&c->link, console_now_ms());
-		notice_loss(c);
+		c->quit |= console_notice_loss(c);
 		if (!c->lost)
 			feed_ask_wanted(c, console_now_ms());
 		if (ready[1].revents)
