@@ -7,7 +7,6 @@
 #include "isolate/confine/roster.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,21 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate/confine/proc_file.h"
 #include "isolate/confine/report.h"
 #include "isolate/confine/watch.h"
 
 #define PATIENCE 20 /* fifths of a millisecond */
-
-static ssize_t read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got;
-}
 
 static void send_report(int socket, const struct report *report)
 {
@@ -46,7 +35,7 @@ static bool read_stat(pid_t pid, uint64_t *fields, unsigned count)
 	char path[40], text[1024], *at;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (read_file(path, text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || !at[1])
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || !at[1])
 		return false;
 	at += 4; /* ") S " */
 	for (unsigned i = 4; i < count; i++)
@@ -66,13 +55,13 @@ static void tell_process(struct roster *r, pid_t pid)
 	if (read_stat(pid, fields, 5))
 		report.parent = (uint32_t)fields[4];
 	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	length = read_file(path, report.context, sizeof report.context);
+	length = proc_file_read(path, report.context, sizeof report.context);
 	/* The program is started with vfork(2)'s semantics, which end a moment before its new memory has a command line. */
 	for (int tries = 0; length == 0 && tries < PATIENCE; tries++) {
 		const struct timespec moment = { 0, 200000 };
 
 		nanosleep(&moment, NULL);
-		length = read_file(path, report.context, sizeof report.context);
+		length = proc_file_read(path, report.context, sizeof report.context);
 	}
 	for (ssize_t i = 0; i + 1 < length; i++)
 		if (report.context[i] == '\0')
@@ -132,7 +121,7 @@ static uint64_t read_no_route(void)
 	char text[8192], *names, *values, *end;
 	uint64_t count = 0;
 
-	if (read_file("/proc/self/net/snmp", text, sizeof text) > 0 && (names = strstr(text, "Ip: ")) && (values = strchr(names, '\n'))) {
+	if (proc_file_read("/proc/self/net/snmp", text, sizeof text) > 0 && (names = strstr(text, "Ip: ")) && (values = strchr(names, '\n'))) {
 		values++;
 		end = values - 1;
 		*end = '\0';
@@ -143,7 +132,7 @@ static uint64_t read_no_route(void)
 			values += *values == ' ';
 		}
 	}
-	if (read_file("/proc/self/net/snmp6", text, sizeof text) > 0 && (names = strstr(text, "Ip6OutNoRoutes")))
+	if (proc_file_read("/proc/self/net/snmp6", text, sizeof text) > 0 && (names = strstr(text, "Ip6OutNoRoutes")))
 		count += strtoull(names + strlen("Ip6OutNoRoutes"), NULL, 10);
 	return count;
 }

@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "isolate/confine/proc_file.h"
+
 #define MOST_DESCENDANTS 4096
 
 struct visit {
@@ -31,21 +33,6 @@ struct visit {
 	void (*told)(void *context, pid_t pid);
 	void *context;
 };
-
-static ssize_t read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t length = 0;
-	ssize_t got = 0;
-
-	if (fd < 0)
-		return -1;
-	while (length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
-		length += (size_t)got;
-	close(fd);
-	text[length] = '\0';
-	return got < 0 ? -1 : (ssize_t)length;
-}
 
 /* A directory entry as getdents64(2) gives it. */
 struct entry {
@@ -95,7 +82,7 @@ static void add_children(pid_t pid, pid_t *list, unsigned *count)
 			if (name[0] < '1' || name[0] > '9')
 				continue;
 			snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, name);
-			if (read_file(path, text, sizeof text) <= 0)
+			if (proc_file_read(path, text, sizeof text) <= 0)
 				continue;
 			for (char *next = text, *end; *count < MOST_DESCENDANTS; next = end) {
 				long child = strtol(next, &end, 10);
@@ -162,7 +149,7 @@ static void add_resident(struct visit *v, pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	/* A child that the kernel says is not on its parent's memory may have left it between the two questions: then the first answer is of no use. */
 	for (int look = 0; look < 2; look++) {
-		if (read_file(path, text, sizeof text) <= 0)
+		if (proc_file_read(path, text, sizeof text) <= 0)
 			return;
 		if (on_parents_memory(pid, text)) {
 			v->count += (uint32_t)stat_field(text, STAT_THREADS);
@@ -180,10 +167,10 @@ static void add_proportional(struct visit *v, pid_t pid)
 	char path[40], text[2048], *line;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (read_file(path, text, sizeof text) <= 0 || on_parents_memory(pid, text))
+	if (proc_file_read(path, text, sizeof text) <= 0 || on_parents_memory(pid, text))
 		return;
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
-	line = read_file(path, text, sizeof text) > 0 ? strstr(text, "\nPss:") : NULL;
+	line = proc_file_read(path, text, sizeof text) > 0 ? strstr(text, "\nPss:") : NULL;
 	if (line)
 		v->bytes += strtoull(line + 5, NULL, 10) * 1024;
 	else
@@ -244,7 +231,7 @@ uint64_t watch_own_resident(void)
 {
 	char text[1024];
 
-	return read_file("/proc/self/stat", text, sizeof text) > 0 ? stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	return proc_file_read("/proc/self/stat", text, sizeof text) > 0 ? stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 unsigned watch_kill_all(bool whole_namespace)

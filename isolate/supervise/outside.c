@@ -6,26 +6,15 @@
 
 #include "isolate/supervise/outside.h"
 
-#include <fcntl.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <dirent.h>
+#include "isolate/confine/proc_file.h"
 
 #define MOST 1024
-
-static ssize_t read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got;
-}
 
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {
@@ -37,7 +26,7 @@ static void add_children(pid_t pid, pid_t *list, unsigned *count)
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks))) {
 		snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || read_file(path, text, sizeof text) <= 0)
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || proc_file_read(path, text, sizeof text) <= 0)
 			continue;
 		for (char *next = text, *end; *count < MOST; next = end) {
 			long child = strtol(next, &end, 10);
@@ -59,7 +48,7 @@ static long innermost(pid_t pid, unsigned *levels)
 
 	*levels = 0;
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	line = read_file(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
+	line = proc_file_read(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
 	for (char *next = line ? line + strlen("\nNSpid:") : NULL, *end; next && *next != '\n'; next = end) {
 		long value = strtol(next, &end, 10);
 
