@@ -92,6 +92,14 @@ def _():
         tap.equal("".join(e["data"]["text"] for e in events if e["type"] == "output.stdout"), remote.out.decode(), "output")
         tap.equal((remote.err, len(remote.out)), (plain.err, 500 * 4001), "summary")
         tap.like(remote.errors, "3 system calls refused, top: ptrace", "summary")
+        # A client that reads only when all is over has every event before its answer, however much there is.
+        with Client(daemon) as late:
+            late.send("sandbox.run", dict(command(PYTHON, "-c", code, **{"output-limit": 1 << 22}), follow=True), 7)
+            tap.eventually(lambda: other.call("daemon.info")["executions"] >= 3, "it has begun", 10)
+            tap.eventually(lambda: len(other.call("sandbox.list")) == 0, "and is over", 20)
+            tap.ok("result" in late.answer(7), "an answer")
+            tap.equal(late.events[-1]["type"], "sandbox.executed", "the last event came before the answer")
+            tap.ok(sum(len(e["data"]["text"]) for e in late.events if e["type"] == "output.stdout") == 500 * 4001, "and so did all the others")
         full = run("run", "--daemon", "--socket", daemon.socket, "--events", "/dev/full", "--", "sh", "-c", "exit 3").expect(3)
         tap.like(full.errors, "could not be written: No space left on device", "a full disk is said")
         answer = other.request("sandbox.run", dict(command("true"), follow=True, detach=True))
@@ -257,6 +265,16 @@ def _():
         tap.equal([e["sequence"] for e in lines], list(range(middle + 1, middle + 1 + len(lines))), "--follow goes on without a gap")
 
 
+def daemon_numbers(daemon):
+    """The sequence numbers of every line of the log that is an event."""
+    numbers = []
+    for name in [daemon.audit + ".%d" % n for n in range(100, 0, -1)] + [daemon.audit]:
+        if os.path.exists(name):
+            with open(name, "rb") as file:
+                numbers += [json.loads(line)["sequence"] for line in file if line.startswith(b"{")]
+    return numbers
+
+
 @tap.cases("numbers go on after a log whose end is damaged: {}", [("a line that is no event", b"garbage line\n"), ("half a line", b'{"sequence":99'), ("zeros and a newline", b"\0" * 70000 + b"\n"),
                                                                  ("many zeros", b"\0" * (1 << 20))])
 def _(_name, damage):
@@ -271,6 +289,22 @@ def _(_name, damage):
         tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is whole and in sequence")
         tap.equal(sum(e["type"] == "sandbox.executed" for e in log), 2, "both runs")
         tap.like(daemon.said(), "are no whole event, and are cut", "said")
+
+
+@tap.test("numbers go on after a log of which only the older files are whole")
+def _():
+    directory = leaks.scratch()
+    with Daemon("--audit-size", "0.005", "--audit-keep", "50", directory=directory) as daemon, Client(daemon) as client:
+        for _ in range(6):
+            client.call("sandbox.run", command("true"))
+    with open(daemon.audit, "wb") as file:
+        file.write(b"garbage\n")
+    kept = daemon_numbers(daemon)
+    with Daemon("--audit-size", "0.005", "--audit-keep", "50", directory=directory) as daemon, Client(daemon) as client:
+        client.call("sandbox.run", command("true"))
+        numbers = daemon_numbers(daemon)
+    tap.ok(kept and numbers[:len(kept)] == kept and len(numbers) > len(kept), "the older ones are as they were")
+    tap.equal(numbers, list(range(1, len(numbers) + 1)), "and the numbers go on after them")
 
 
 @tap.test("what a full disk has no room for is counted in the log")

@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import select
+import signal
 import subprocess
 
 from lib import leaks, sandbox, tap
@@ -196,6 +197,33 @@ def _():
         tap.like(result.errors, r"\d+ events found no room", "said")
     finally:
         os.close(reader)
+
+
+@tap.test("what was refused is told before what the program says of it, however late the supervisor looks")
+def _():
+    need_fuse()
+    directory = leaks.scratch()
+    tree, name = os.path.join(directory, "tree"), os.path.join(directory, "events")
+    os.mkdir(tree)
+    os.chmod(directory, 0o755)
+    open(os.path.join(tree, ".env"), "w").close()
+    code = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nprint('up', flush=True)\nsignal.sigwait([signal.SIGUSR1])\nos.write(1, b'first\\n')\n"
+            "try: open(sys.argv[1] + '/.env')\nexcept OSError: os.write(1, b'said\\n')\n")
+    process = sandbox.start("run", "--events", name, "--ro", tree, "--", PYTHON, "-c", code, tree)
+    tap.equal(process.stdout.readline(), b"up\n", "it runs")
+    program = next(e for e in (json.loads(line) for line in open(name)) if e["type"] == "process.started")["data"]["pid"]
+    process.send_signal(signal.SIGSTOP)
+    try:
+        os.kill(program, signal.SIGUSR1)
+        tap.eventually(lambda: not os.path.exists("/proc/%d" % program) or open("/proc/%d/stat" % program).read().rpartition(")")[2].split()[0] == "Z", "the program has ended", 10)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    tap.equal(sandbox.finish(process)[0], 0, "status")
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    denied = next(i for i, e in enumerate(events) if e["type"] == "fs.denied" and e["data"]["path"].endswith("/.env"))
+    said = next(i for i, e in enumerate(events) if e["type"] == "output.stdout" and "said" in e["data"]["text"])
+    tap.ok(denied < said, "the refusal is number %d and the word on it %d" % (denied, said))
 
 
 def through_pipe(count, slowness):

@@ -740,17 +740,19 @@ def is_gone(pid):
         return True
 
 
-@test("the supervisor is killed while PID 1 stands still, and nothing is left")
-def _():
+@cases("the supervisor is killed while {} still, and nothing is left", [("PID 1 stands", ("init",)), ("the server stands", ("server",)), ("both stand", ("init", "server"))])
+def _(_name, stopped):
     top = project()
     process = sandbox.start("run", "--ro", top + ":/p", "--", "sh", "-c", "echo up; while :; do cat /p/README > /dev/null; done")
     process.stdout.readline()
-    init, server = child_named(process.pid, "cordon-init"), view_server(process)
-    os.kill(init, signal.SIGSTOP)
+    pids = {"init": child_named(process.pid, "cordon-init"), "server": view_server(process)}
+    os.kill(process.pid, signal.SIGSTOP)  # so that it does not notice a server that stands still
+    for which in stopped:
+        os.kill(pids[which], signal.SIGSTOP)
     process.kill()
     process.stdout.close()
     sandbox.finish(process)
-    tap.eventually(lambda: is_gone(init) and is_gone(server), "both have ended", 2)
+    tap.eventually(lambda: all(is_gone(pid) for pid in pids.values()), "both have ended", 2)
 
 
 @cases("a server that is stopped while it starts: {}", [("the run ends as view_lost", None, (125,)), ("a signal of the caller's ends it too, whichever comes first", signal.SIGTERM, (125, 143))])

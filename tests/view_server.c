@@ -10,6 +10,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "tests/fuse_client.h"
 #include "tests/tap.h"
@@ -355,6 +356,31 @@ static void test_slow_reader(void)
 	ok(answered, "twelve thousand refusals that nobody reads: the server never waits");
 }
 
+/* Only the supervisor goes: the device is still there, and the last read from it said that nothing waits. */
+static void test_supervisor_gone(void)
+{
+	static struct fuse_client other;
+	struct fuse_entry_out e;
+	struct pollfd gone = { -1, POLLIN, 0 };
+	bool ended;
+
+	if (fuse_client_start(&other, make_view, place) != 0 || fuse_client_init(&other) != 0) {
+		ok(false, "a second server");
+		return;
+	}
+	ok(fuse_lookup(&other, 1, "0", &e) == 0, "a second server answers");
+	gone.fd = (int)syscall(SYS_pidfd_open, other.server, 0);
+	close(other.events);
+	other.events = -1;
+	ended = poll(&gone, 1, 5000) == 1;
+	ok(ended, "it ends when its supervisor does");
+	if (!ended)
+		kill(other.server, SIGKILL);
+	waitpid(other.server, NULL, 0);
+	close(gone.fd);
+	close(other.socket);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -378,6 +404,7 @@ int main(void)
 	test_events();
 	test_parser();
 	test_slow_reader();
+	test_supervisor_gone();
 	status = fuse_client_end(&client);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server ends in good order when its master goes (%#x)", status);
 	nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "isolate/commands/answer.h"
@@ -61,27 +60,28 @@ static bool print_file(struct reading *r, FILE *file)
 
 /* The files of the log, newest first. */
 struct log_files {
-	struct { int fd; struct stat st; } *files;
+	int *fds;
 	size_t count;
 };
 
 static void log_close(struct log_files *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->files[i].fd >= 0)
-			close(l->files[i].fd);
-	free(l->files);
+		if (l->fds[i] >= 0)
+			close(l->fds[i]);
+	free(l->fds);
 }
 
 /*
- * Opens every file that there is before one is read. A rotation meanwhile gives a file a higher number: so, from the newest on, one may be met twice, but none is missed.
+ * Opens every file that there is before one is read. A rotation meanwhile gives a file a higher number: so, from the newest on, none is missed, and what is met twice is printed once,
+ * since its numbers have been seen.
  */
 static int log_open(struct log_files *l, const char *path, struct error *err)
 {
 	char name[PATH_MAX + 16];
 
-	l->files = calloc(OLDEST + 1, sizeof *l->files);
-	if (!l->files)
+	l->fds = calloc(OLDEST + 1, sizeof *l->fds);
+	if (!l->fds)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the log of events");
 	for (unsigned n = 0; n <= OLDEST; n++) {
 		int fd;
@@ -94,11 +94,7 @@ static int log_open(struct log_files *l, const char *path, struct error *err)
 			break;
 		if (fd < 0)
 			continue; /* between two steps of a rotation */
-		if (fstat(fd, &l->files[l->count].st) != 0 || (l->count > 0 && l->files[l->count].st.st_ino == l->files[l->count - 1].st.st_ino)) {
-			close(fd);
-			continue;
-		}
-		l->files[l->count++].fd = fd;
+		l->fds[l->count++] = fd;
 	}
 	return 0;
 }
@@ -111,13 +107,13 @@ static int print_log(struct reading *r, const char *path, struct error *err)
 	if (status == 0 && log.count == 0 && !r->options->follow)
 		status = error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
 	for (size_t i = log.count; status == 0 && i-- > 0;) {
-		FILE *file = fdopen(log.files[i].fd, "r");
+		FILE *file = fdopen(log.fds[i], "r");
 
 		if (!file || !print_file(r, file))
 			status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
 		if (file) {
 			fclose(file);
-			log.files[i].fd = -1;
+			log.fds[i] = -1;
 		}
 	}
 	log_close(&log);
