@@ -49,13 +49,14 @@ struct view_summary {
 	size_t unlogged_length;
 };
 
-/* System calls that the filter refused; known only where somebody watches. */
+/* What was refused how often: system calls by the filter, or addresses outside. Known only where somebody watches. */
 #define REFUSED_CALLS 8
+#define REFUSED_NAME 80
 struct refused_calls {
 	bool watched;
 	uint64_t total;
 	struct refused_call_sum {
-		char name[24];
+		char name[REFUSED_NAME];
 		uint64_t count;
 	} top[REFUSED_CALLS];
 };
@@ -86,7 +87,7 @@ struct result {
 	bool exported;               /* an export was asked for and begun */
 	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;
-	struct refused_calls calls;
+	struct refused_calls calls, hosts;
 	struct {
 		bool asked;          /* for a file or pipe of the caller's */
 		uint64_t lost;       /* did not reach their reader */

@@ -62,7 +62,7 @@ def need_fuse():
 
 
 EVERYTHING = """
-import ctypes, os, socket, sys, time
+import ctypes, os, socket, sys
 try:
     open(sys.argv[1] + '/.env')
 except OSError as e:
@@ -75,7 +75,6 @@ except OSError as e:
     print('connect', e.errno, flush=True)
 child = os.fork()
 if child == 0:
-    time.sleep(0.5)
     os._exit(3)
 os.waitpid(child, 0)
 print('end', file=sys.stderr)
@@ -101,8 +100,9 @@ def _():
     tap.equal(child["data"]["parent_inside"], main["data"]["pid_inside"], "the child is the program's")
     tap.equal([e["data"]["pid_inside"] for e in of(events, "process.exited")], [child["data"]["pid_inside"], main["data"]["pid_inside"]], "both ended")
     tap.equal(of(events, "process.exited")[-1]["data"]["status"], 0, "status of the program")
-    tap.equal(of(events, "net.denied")[0]["data"]["rule"], "network none", "connection")
-    order = [events.index(e) for e in (main, hidden, call, of(events, "net.denied")[0])]
+    refused = of(events, "net.denied")[0]
+    tap.equal([refused["data"][name] for name in ("host", "port", "syscall", "rule", "pid")], ["192.0.2.1", 80, "connect", "network none", main["data"]["pid"]], "connection")
+    order = [events.index(e) for e in (main, hidden, call, refused, child)]
     tap.equal(order, sorted(order), "order")
     tap.equal("".join(e["data"]["text"] for e in of(events, "output.stdout")), result.out.decode(), "stdout")
     tap.equal("".join(e["data"]["text"] for e in of(events, "output.stderr")), "end\n", "stderr")

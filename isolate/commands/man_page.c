@@ -277,9 +277,10 @@ static void print_events(void)
 		"Text is UTF\\-8 in which other bytes became U+FFFD; a field of bytes then has a second one beside it, its name ending in _b64.\n"
 		"A JSON Schema is installed as event.schema.json.\n"
 		".PP\n"
-		"What can be missed: processes are seen by a look at /proc every 20 milliseconds, so one that lives for less may never show; how it ended is known of those that the "
-		"sandbox\\(aqs first process collects, which is the program itself and orphans. A repeated open, refusal or call is told once a second with its count. Of network traffic "
-		"without a route there is a count only, four times a second. Refused calls are not told where another program above cordon has the listener of the system call filter; "
+		"What can be missed: a process shows at once when it uses the C library (glibc), which calls set_robust_list(2) first thing; another one when PID 1 looks at /proc, every 20 "
+		"milliseconds, and if it is gone by then, never. A repeated open, refusal or call is told once a second with its count. An address outside is told with its process when it is "
+		"given to connect(2), sendto(2), sendmsg(2) or (the first one) sendmmsg(2); else the kernel\\(aqs count is read four times a second. While somebody watches, connect(2) may fail with EINTR where a "
+		"signal comes in whose handler does not restart calls. Neither is told where another program above cordon has the listener of the system call filter; "
 		"sandbox.executed then does not list syscalls as observed.");
 	for (int i = 0; i < EVENT_TYPES; i++) {
 		printf(".TP\n.B ");

@@ -36,15 +36,15 @@ static void print_files(const struct view_summary *v)
 	buffer_free(&shown);
 }
 
-static void print_calls(const struct refused_calls *c)
+static void print_calls(const struct refused_calls *c, const char *what, const char *advice)
 {
 	const struct refused_call_sum *top = &c->top[0];
 
 	for (size_t i = 1; i < REFUSED_CALLS; i++)
 		if (c->top[i].count > top->count)
 			top = &c->top[i];
-	fprintf(stderr, "cordon: %" PRIu64 " system call%s refused, top: %s (%" PRIu64 " time%s)\n", c->total, c->total == 1 ? "" : "s", top->name, top->count,
-		top->count == 1 ? "" : "s");
+	fprintf(stderr, "cordon: %" PRIu64 " %s%s refused, top: %s (%" PRIu64 " time%s)%s\n", c->total, what, c->total == 1 ? "" : "s", top->name, top->count,
+		top->count == 1 ? "" : "s", advice);
 }
 
 void summary_print(const struct result *r, bool watched)
@@ -54,7 +54,9 @@ void summary_print(const struct result *r, bool watched)
 	if (r->view.denied > 0)
 		print_files(&r->view);
 	if (r->calls.total > 0)
-		print_calls(&r->calls);
+		print_calls(&r->calls, "system call", "");
+	if (r->hosts.total > 0)
+		print_calls(&r->hosts, "connection", ", allow with: --network allow (all of the host's network)");
 	if (r->events.error)
 		fprintf(stderr, "cordon: the events could not be written: %s; %" PRIu64 " of them are missing\n", strerror(r->events.error), r->events.lost);
 	else if (r->events.lost > 0)

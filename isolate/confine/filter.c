@@ -18,42 +18,43 @@
 
 static const struct {
 	const char *name;
-	const struct sock_filter *instructions, *notifying; /* of the same length */
-	unsigned short count;
+	struct sock_fprog plain, notifying, watching;
+	bool watches_addresses;
 } FILTERS[PROFILE_COUNT] = {
-	[PROFILE_NONE] = { "none", NULL, NULL, 0 },
-#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, FILTER_##id, NOTIFYING_##id, sizeof FILTER_##id / sizeof *FILTER_##id },
+	[PROFILE_NONE] = { .name = "none" },
+#define PROGRAM(instructions) { sizeof instructions / sizeof *instructions, (struct sock_filter *)instructions }
+#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), sizeof WATCHING_##id > sizeof NOTIFYING_##id },
 #include "isolate/confine/seccomp_profiles.def"
 #undef PROFILE
 };
 
 int filter_install(enum seccomp_profile profile, struct error *err)
 {
-	struct sock_fprog program;
-
 	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return error_set(err, FAILURE_INTERNAL, EINVAL, "system call filter number %d", (int)profile);
-	program.len = FILTERS[profile].count;
-	program.filter = (struct sock_filter *)FILTERS[profile].instructions;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &FILTERS[profile].plain) != 0)
 		return error_set(err, FAILURE_SECCOMP_DENIED, errno, "installing the system call filter \"%s\"", FILTERS[profile].name);
 	return 0;
 }
 
-int filter_install_notifying(enum seccomp_profile profile, int *listener, struct error *err)
+int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err)
 {
 	/* A call that waits for its answer is not interrupted by mere signals, where the kernel can (5.19). */
 	static const unsigned FLAGS[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, SECCOMP_FILTER_FLAG_NEW_LISTENER };
-	struct sock_fprog program;
-
 	*listener = -1;
 	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return filter_install(profile, err);
-	program.len = FILTERS[profile].count;
-	program.filter = (struct sock_filter *)FILTERS[profile].notifying;
 	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS && *listener < 0; i++)
-		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS[i], &program);
+		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS[i], own_network ? &FILTERS[profile].watching : &FILTERS[profile].notifying);
 	return *listener >= 0 ? 0 : filter_install(profile, err);
+}
+
+enum watched filter_watched(enum seccomp_profile profile, bool own_network, int number)
+{
+	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++)
+		if (WATCHED_CALLS[i].number == number && (WATCHED_CALLS[i].about == WATCHED_PROCESS || (own_network && FILTERS[profile].watches_addresses)))
+			return WATCHED_CALLS[i].about;
+	return WATCHED_REFUSED;
 }
 
 const char *filter_call_name(int number, char *text, unsigned size)

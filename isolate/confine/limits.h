@@ -7,6 +7,7 @@
 #ifndef CORDON_ISOLATE_CONFINE_LIMITS_H
 #define CORDON_ISOLATE_CONFINE_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum layer_index {
@@ -53,5 +54,11 @@ struct confine_limits {
 	uint32_t profile;          /* enum seccomp_profile */
 	uint32_t reserved;
 };
+
+/* Whether the network namespace is the sandbox's alone: then nothing outside has a route. */
+static inline bool limits_own_network(const struct confine_limits *l)
+{
+	return (l->flags & LIMIT_ISOLATED) && !(l->flags & LIMIT_HOST_NETWORK);
+}
 
 #endif

@@ -43,7 +43,7 @@ int message_send(int socket, const void *bytes, size_t length, const int *fds, s
 		message.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
 	}
 	do
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+		sent = sendmsg(socket, &message, MESSAGE_FLAGS);
 	while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -1 : 0;
 }

@@ -8,9 +8,12 @@
 #define CORDON_ISOLATE_CONFINE_MESSAGE_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #define MESSAGE_MAX_FDS 80
+/* Of sendmsg(2). A datagram always ends a record, so MSG_EOR changes nothing; a filter that is just being installed knows the message by it (watched_calls.def). */
+#define MESSAGE_FLAGS (MSG_NOSIGNAL | MSG_EOR)
 
 /*
  * Sends bytes and descriptors as one message. Blocks unless the socket is non-blocking; never raises SIGPIPE. Returns 0, or -1 with errno.

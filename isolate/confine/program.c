@@ -75,7 +75,7 @@ static int install_filter(struct program_start *s)
 
 	if (!(s->plan->limits.flags & LIMIT_EVENTS))
 		return filter_install(profile, &s->error);
-	return filter_install_notifying(profile, &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
+	return filter_install_notifying(profile, limits_own_network(&s->plan->limits), &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
 }
 
 static int confine_child(struct program_start *s)

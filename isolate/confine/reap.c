@@ -212,7 +212,7 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 	if (status < 0)
 		end_all(&l);
 	if (l.roster)
-		roster_begin(&roster, lifeline, main, whole_namespace(&l), (limits->flags & LIMIT_ISOLATED) && !(limits->flags & LIMIT_HOST_NETWORK));
+		roster_begin(&roster, lifeline, main, whole_namespace(&l), limits_own_network(limits));
 	while (reap(&l)) {
 		uint64_t ticks;
 

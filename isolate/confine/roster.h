@@ -2,9 +2,9 @@
 /*
  * What PID 1 tells while a program runs, where somebody watches: processes that come and go, and what all of them use.
  *
- * It is learnt by looking at /proc each time the memory is summed up (every 20 ms), and from the processes that PID 1 itself reaps. So one that lives for less than that may never
- * be seen, and how a child ended that its own parent waited for is not known. Both are said in the manual. Nothing here waits: a report that finds no room is
- * counted, and the count goes with the next sample.
+ * It is learnt by looking at /proc each time the memory is summed up (every 20 ms), and from the processes that PID 1 itself reaps. So one that lives for less than that may not
+ * be seen from here: the supervisor hears of most at once (supervise/processes.h), and takes the word of PID 1 for the others. Nothing here waits: a report that finds no room is
+ * lost.
  */
 #ifndef CORDON_ISOLATE_CONFINE_ROSTER_H
 #define CORDON_ISOLATE_CONFINE_ROSTER_H

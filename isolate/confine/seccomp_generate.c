@@ -5,7 +5,7 @@
  * libseccomp turns seccomp_table.def into one BPF program a profile, and this prints them as C arrays. A run then installs a constant: nothing is
  * compiled, cached on disk or linked at run time. What the table does not allow is refused with EPERM, and so is a foreign ABI (x32, i386). Numbers
  * that libseccomp does not know, being newer than it or never assigned, get ENOSYS, so that libraries fall back: a few instructions before its program
- * see to that, since libseccomp itself has one default answer only. Nothing is ever killed.
+ * see to that (seccomp_beginning.c), since libseccomp itself has one default answer only. Nothing is ever killed.
  *
  * seccomp(2), seccomp_rule_add(3), seccomp_export_bpf(3).
  */
@@ -31,6 +31,8 @@
 #include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <unistd.h>
+
+#include "isolate/confine/seccomp_beginning.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -70,7 +72,6 @@ static const struct profile {
 
 /* What has been decided for each call, so that the rest can be refused. */
 #define CALLS 1024
-#define X32_BIT 0x40000000u
 static unsigned char decided[CALLS];
 
 static void die(const char *what, int error)
@@ -299,54 +300,15 @@ static void print_instruction(struct sock_filter instruction)
 	printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
 }
 
-static int is_known(uint32_t number)
-{
-	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
-	int known = name != NULL;
-
-	free(name);
-	return known;
-}
-
-/*
- * Prints the instructions that answer ENOSYS for unknown numbers: above the highest known one, and in runs of eight and more below it (x86-64 has
- * one). They begin by leaving foreign ABIs to libseccomp's own check. Returns how many were printed.
- */
-static size_t print_unknown_numbers(void)
-{
-	const uint32_t absent = SECCOMP_RET_ERRNO | ENOSYS;
-	uint32_t start = 0, runs[16][2];
-	size_t count = 0, printed = 0;
-
-	for (uint32_t number = 0; number <= CALLS && count < 15; number++) {
-		if (number < CALLS && !is_known(number))
-			continue;
-		if (number == CALLS || number - start >= 8) {
-			runs[count][0] = start;
-			runs[count++][1] = number == CALLS ? X32_BIT - 1 : number - 1;
-		}
-		start = number + 1;
-	}
-	print_instruction((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-	print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 0, (uint8_t)(1 + 3 * count)));
-	print_instruction((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-	for (printed = 3; count-- > 0; printed += 3) {
-		print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, runs[count][0], 0, 2));
-		print_instruction((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, runs[count][1], 1, 0));
-		print_instruction((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, absent));
-	}
-	return printed;
-}
-
 /*
  * With notifies, every refusal becomes a notification: the same program to the instruction, so what is allowed cannot differ. "There is no such call" (ENOSYS) stays what
- * it is: libraries ask for newer calls all the time, and that is no refusal.
+ * it is: libraries ask for newer calls all the time, and that is no refusal. `about` says which allowed calls are told of, too.
  */
-static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies)
+static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies, unsigned about)
 {
+	struct sock_filter instruction, beginning[SECCOMP_BEGINNING_MOST];
 	FILE *file = tmpfile();
-	struct sock_filter instruction;
-	size_t count = 0;
+	size_t count;
 	int rc;
 
 	if (!file)
@@ -356,7 +318,9 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 		die("export", rc);
 	rewind(file);
 	printf("static const struct sock_filter %s_%s[] = {\n", prefix, identifier);
-	count = print_unknown_numbers();
+	count = seccomp_beginning(about, beginning);
+	for (size_t i = 0; i < count; i++)
+		print_instruction(beginning[i]);
 	while (fread(&instruction, sizeof instruction, 1, file) == 1) {
 		if (notifies && instruction.code == (BPF_RET | BPF_K) && instruction.k == (SECCOMP_RET_ERRNO | EPERM))
 			instruction.k = SECCOMP_RET_USER_NOTIF;
@@ -369,6 +333,12 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 		die(identifier, E2BIG);
 }
 
+/* What is told of is a call that the profile has allowed without conditions. */
+static unsigned can_watch(const struct profile *p)
+{
+	return (p->groups & EVERY ? ABOUT_PROCESS : 0) | (p->groups & SOCKETS && p->internet ? ABOUT_ADDRESS : 0);
+}
+
 static void print_names(void)
 {
 	printf("static const char *const CALL_NAMES[] = {\n");
@@ -379,12 +349,14 @@ static void print_names(void)
 			printf("\t[%d] = \"%s\",\n", number, name);
 		free(name);
 	}
+	printf("};\n\nstatic const struct { int number; enum watched about; } WATCHED_CALLS[] = {\n");
+	seccomp_print_watched();
 	printf("};\n");
 }
 
 int main(void)
 {
-	printf("/* Generated by seccomp_generate from seccomp_table.def. */\n#include <linux/filter.h>\n\n");
+	printf("/* Generated by seccomp_generate from seccomp_table.def and watched_calls.def. */\n#include <linux/filter.h>\n\n");
 	for (size_t i = 0; i < sizeof PROFILES / sizeof *PROFILES; i++) {
 		scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
@@ -395,8 +367,9 @@ int main(void)
 		if (seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
 			die("binary tree", EINVAL);
 		add_rules(ctx, &PROFILES[i]);
-		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0);
-		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1);
+		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0, 0);
+		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]) & ABOUT_PROCESS);
+		print_filter(ctx, "WATCHING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]));
 		seccomp_release(ctx);
 	}
 	print_names();

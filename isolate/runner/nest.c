@@ -188,7 +188,7 @@ static int install_filter(const struct confine_limits *limits, struct error *err
 
 	if (!(limits->flags & LIMIT_EVENTS))
 		return filter_install((enum seccomp_profile)limits->profile, err);
-	return filter_install_notifying((enum seccomp_profile)limits->profile, &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
+	return filter_install_notifying((enum seccomp_profile)limits->profile, limits_own_network(limits), &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
 }
 
 /* In the program's process: the last of the confinement. */

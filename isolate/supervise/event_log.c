@@ -2,46 +2,32 @@
 /*
  * What the launcher tells. See event_log.h.
  *
- * Output is told in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
+ * What is told of processes and their calls is in event_log_inside.c. Output is told in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "isolate/supervise/event_log.h"
+#include "isolate/supervise/event_log_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
-#include "isolate/events/emitter.h"
 #include "isolate/json_write.h"
 #include "isolate/option_write.h"
 #include "isolate/text.h"
 
 #define PIECE 4096
 
-struct event_log {
-	struct emitter *emitter;
-	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
-	bool to_file, has_begun, observes_processes, observes_network;
-};
-
 static const struct { uint32_t flag; const char *word; } FLAGS[] = {
 	{ EVENT_READ, "read" }, { EVENT_WRITE, "write" }, { EVENT_CREATE, "create" }, { EVENT_EXECUTE, "execute" }, { EVENT_TRUNCATE, "truncate" },
 	{ EVENT_APPEND, "append" }, { EVENT_REMOVE, "remove" }, { EVENT_CHANGE, "change" }, { EVENT_DIRECTORY, "directory" },
-};
-
-static const struct { const char *name, *arguments[6]; } CALLS[] = {
-#define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
-#include "isolate/supervise/call_arguments.def"
-#undef CALL
 };
 
 int event_log_open(const struct options *o, const struct streams *s, const char *subject, struct event_log **out, struct error *err)
@@ -227,104 +213,6 @@ void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us)
 	emit_flush(log->emitter);
 }
 
-void event_log_sample(struct event_log *log, const struct report *s, int64_t elapsed_us)
-{
-	if (!log)
-		return;
-	log->observes_network = true;
-	if (s->count > 0) {
-		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
-		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
-		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
-		emit_number(log->emitter, EVENT_FIELD_COUNT, s->count);
-		emit_end(log->emitter);
-	}
-	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, 0);
-	emit_number(log->emitter, EVENT_FIELD_CPU, (int64_t)(s->usage.user_us / 1000));
-	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
-	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
-	emit_number(log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
-	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
-	emit_end(log->emitter);
-	emit_flush(log->emitter);
-}
-
-void event_log_process(struct event_log *log, const struct report *p, int pid_outside)
-{
-	if (!log)
-		return;
-	log->observes_processes = true;
-	emit_begin(log->emitter, EVENT_TYPE_PROCESS_STARTED, 0);
-	emit_number(log->emitter, EVENT_FIELD_PID, pid_outside);
-	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->pid);
-	emit_number(log->emitter, EVENT_FIELD_PARENT, p->parent);
-	emit_bytes(log->emitter, EVENT_FIELD_COMMAND, p->context, strlen(p->context));
-	emit_end(log->emitter);
-	emit_flush(log->emitter);
-}
-
-void event_log_gone(struct event_log *log, const struct report *g)
-{
-	if (!log)
-		return;
-	emit_begin(log->emitter, EVENT_TYPE_PROCESS_EXITED, 0);
-	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, g->pid);
-	if (g->count == 1)
-		emit_number(log->emitter, EVENT_FIELD_STATUS, WIFSIGNALED(g->status) ? 128 + WTERMSIG(g->status) : WEXITSTATUS(g->status));
-	emit_end(log->emitter);
-	emit_flush(log->emitter);
-}
-
-static void tell_arguments(struct event_log *log, const struct refused_call *call)
-{
-	struct buffer text = BUFFER_INIT;
-	struct json_writer w;
-
-	json_begin(&w, &text);
-	json_open_object(&w);
-	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
-		for (size_t n = 0; strcmp(CALLS[i].name, call->name) == 0 && n < 6; n++)
-			if (CALLS[i].arguments[n]) {
-				json_key(&w, CALLS[i].arguments[n]);
-				json_integer(&w, call->arguments[n]);
-			}
-	json_close_object(&w);
-	if (!text.failed)
-		emit_json(log->emitter, EVENT_FIELD_ARGUMENTS, text.data, text.length);
-	buffer_free(&text);
-}
-
-static void tell_who(struct event_log *log, const struct refused_call *call)
-{
-	emit_number(log->emitter, EVENT_FIELD_PID, call->pid);
-	emit_bytes(log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
-	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)call->count);
-}
-
-void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile)
-{
-	char rule[40] = "seccomp ";
-
-	if (!log)
-		return;
-	strncat(rule, profile, sizeof rule - strlen(rule) - 1);
-	emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, 0);
-	emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
-	tell_arguments(log, call);
-	emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
-	emit_text(log->emitter, EVENT_FIELD_RULE, rule);
-	tell_who(log, call);
-	emit_end(log->emitter);
-	if (call->internet) {
-		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
-		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
-		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
-		tell_who(log, call);
-		emit_end(log->emitter);
-	}
-	emit_flush(log->emitter);
-}
-
 void event_log_flush(struct event_log *log)
 {
 	if (log)
@@ -354,6 +242,7 @@ static void tell_sums(struct event_log *log, const struct result *r)
 	const struct { bool is; const char *word; } seen[] = {
 		{ r->view.present, "files" }, { r->calls.watched, "syscalls" }, { log->observes_processes, "processes" }, { log->observes_network, "network" },
 	};
+	const struct { const struct refused_calls *of; enum event_field field; } sums[] = { { &r->calls, EVENT_FIELD_REFUSED }, { &r->hosts, EVENT_FIELD_HOSTS } };
 	const char *words[4];
 	struct buffer text = BUFFER_INIT;
 	struct json_writer w;
@@ -366,13 +255,14 @@ static void tell_sums(struct event_log *log, const struct result *r)
 			emit_json(log->emitter, EVENT_FIELD_FILES, text.data, text.length);
 		buffer_free(&text);
 	}
-	if (r->calls.watched) {
-		json_begin(&w, &text);
-		result_write_calls(&r->calls, &w);
-		if (!text.failed)
-			emit_json(log->emitter, EVENT_FIELD_REFUSED, text.data, text.length);
-		buffer_free(&text);
-	}
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+		if (sums[i].of->watched) {
+			json_begin(&w, &text);
+			result_write_calls(sums[i].of, &w);
+			if (!text.failed)
+				emit_json(log->emitter, sums[i].field, text.data, text.length);
+			buffer_free(&text);
+		}
 	for (size_t i = 0; i < 4; i++)
 		if (seen[i].is)
 			words[count++] = seen[i].word;

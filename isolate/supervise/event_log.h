@@ -14,6 +14,7 @@
 #include "isolate/confine/report.h"
 #include "isolate/error.h"
 #include "isolate/result.h"
+#include "isolate/supervise/outward.h"
 #include "isolate/tiers/tier.h"
 
 struct event_log;
@@ -26,6 +27,14 @@ struct refused_call {
 	char comm[16];
 	uint64_t count;
 	bool internet;         /* it would have been a socket of the internet */
+	struct outward to;     /* an address outside that it was for; no host: none */
+};
+
+/* A process that was seen. */
+struct process_seen {
+	pid_t outside, inside; /* as the host numbers it (0: it is gone), and as the sandbox does */
+	pid_t parent;          /* inside */
+	const char *command;
 };
 
 /*
@@ -46,8 +55,13 @@ void event_log_output(struct event_log *log, bool is_error, const char *bytes, s
 void event_log_limit(struct event_log *log, const char *limit, int64_t value);
 void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us);
 void event_log_sample(struct event_log *log, const struct report *sample, int64_t elapsed_us);
-void event_log_process(struct event_log *log, const struct report *process, int pid_outside);
-void event_log_gone(struct event_log *log, const struct report *gone);
+void event_log_process(struct event_log *log, const struct process_seen *process);
+void event_log_became(struct event_log *log, const struct process_seen *process);
+
+/* A process is gone; status in wait(2) form where it is known. outside as in process_seen. */
+void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status);
+
+/* syscall.denied and, where it is one of the network, net.denied; a call with an address is only the latter. */
 void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);
 
 /* Writes what has been gathered, as far as the reader takes it. */

@@ -329,7 +329,8 @@ static void release(struct execution *x, int status)
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
 	finish_streams(x);
-	notify_flush(&x->notify, x->log, loop_now_us(), true);
+	notify_flush(&x->notify, loop_now_us(), true);
+	processes_close(&x->processes, x->log);
 	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
 	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
 	loop_close(&x->notify.listener, 1);
@@ -354,7 +355,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
 		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT, .feed = FEED_INIT,
 		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
-		.view = VIEW_SERVER_INIT, .view_check = -1, .notify.listener = -1, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
+		.view = VIEW_SERVER_INIT, .view_check = -1, .notify.listener = -1, .processes = PROCESSES_INIT, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};
 	sigset_t before, own;
 	int status;

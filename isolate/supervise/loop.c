@@ -257,14 +257,33 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	}
 }
 
-static void on_notify(struct execution *x)
+void loop_read_all(void *execution)
 {
-	/* What came before is told before: the program waits in its call, so all that it wrote is there to be read, and what the view refused. */
+	struct execution *x = execution;
+
 	on_stream(x, &x->out, FROM_OUT, TO_OUT);
 	on_stream(x, &x->errors, FROM_ERR, TO_ERR);
 	view_server_read(&x->view);
-	/* A listener that is closed has left the epoll set by itself. */
-	notify_read(&x->notify, x->log, x->result, loop_now_us());
+}
+
+static void on_notify(struct execution *x)
+{
+	/* What came before a call is told before it: the program waits in it, so all that it wrote is there to be read. A listener that is closed has left the epoll set by itself. */
+	notify_read(&x->notify, loop_now_us());
+	loop_watch_processes(x);
+}
+
+void loop_watch_processes(struct execution *x)
+{
+	if (!x->watches_processes && x->processes.epoll >= 0)
+		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
+}
+
+static void on_processes(struct execution *x)
+{
+	/* What a process wrote is told before its end. */
+	loop_read_all(x);
+	processes_read(&x->processes, x->log);
 }
 
 /* One wake-up, then silence until it is asked for again. */
@@ -333,6 +352,9 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_NOTIFY:
 		on_notify(x);
+		break;
+	case FROM_PROCESSES:
+		on_processes(x);
 		break;
 	case TO_EVENTS:
 		event_log_flush(x->log);

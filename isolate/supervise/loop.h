@@ -13,6 +13,7 @@
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/notify.h"
 #include "isolate/supervise/launch.h"
+#include "isolate/supervise/processes.h"
 #include "isolate/supervise/terminal.h"
 #include "isolate/supervise/view_server.h"
 #include "isolate/tiers/tier.h"
@@ -21,7 +22,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, TO_EVENTS, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -37,6 +38,8 @@ struct execution {
 	struct view_server view;
 	struct event_log *log;           /* NULL: nobody watches */
 	struct notify notify;
+	struct processes processes;
+	bool watches_processes;
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */
@@ -61,6 +64,12 @@ void loop_set_timer(struct execution *x, int64_t at_us);
 
 /* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
 int loop_watch(struct execution *x, int fd, enum source source);
+
+/* Reads, and tells of, all that the program wrote and that its view refused until now. The context is the execution. */
+void loop_read_all(void *execution);
+
+/* Watches for processes that end, from the first that is known on. */
+void loop_watch_processes(struct execution *x);
 
 /* Sets everything off that ends the sandbox in good order. */
 void loop_end(struct execution *x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refused calls. See notify.h.
+ * Refused calls, and watched ones. See notify.h.
  *
  * A caller may die at any moment: ENOENT from either ioctl(2) is ordinary. What /proc says of a process id is believed only when the notification is still valid afterwards, since
  * otherwise the number may be somebody else's by then.
@@ -24,8 +24,16 @@
 
 #include "isolate/confine/filter.h"
 
+/* SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, missing from older headers: who calls hands its CPU to who answers, and gets it back. */
+#define NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
+#define NOTIF_SYNC_WAKE_UP 1ul
+
 #define AT_ONCE 64
 #define WINDOW_US INT64_C(1000000)
+
+/* The kernel's structures may grow: they are given more room than it knows of. */
+union request { struct seccomp_notif request; char room[256]; };
+union reply { struct seccomp_notif_resp reply; char room[256]; };
 
 static void read_comm(int listener, uint64_t id, int pid, char comm[16])
 {
@@ -59,84 +67,160 @@ static void count(struct refused_calls *sums, const char *name)
 		if (sums->top[i].count < rarest->count)
 			rarest = &sums->top[i];
 	}
-	snprintf(rarest->name, sizeof rarest->name, "%s", name);
+	snprintf(rarest->name, sizeof rarest->name, "%.*s", (int)sizeof rarest->name - 1, name);
 	rarest->count = 1;
 }
 
-static void release(struct notify *n, struct notify_slot *slot, struct event_log *log)
+static void release(struct notify *n, struct notify_slot *slot)
 {
 	if (slot->used && slot->held > 0) {
 		slot->call.count = slot->held;
 		slot->call.name = slot->name;
-		event_log_call(log, &slot->call, n->profile);
+		event_log_call(n->log, &slot->call, filter_name(n->profile));
 	}
 	slot->used = false;
 	slot->held = 0;
 }
 
-static void take(struct notify *n, const struct seccomp_notif *request, const char comm[16], struct event_log *log, struct result *result, int64_t now_us)
+/* Whether the slot's call is this one again. Pointers to an address differ where the address does not. */
+static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, const struct outward *to)
+{
+	if (!slot->used || slot->number != request->data.nr || slot->call.pid != (int)request->pid)
+		return false;
+	if (to->host[0])
+		return slot->call.to.port == to->port && strcmp(slot->call.to.host, to->host) == 0;
+	return memcmp(slot->arguments, request->data.args, sizeof slot->arguments) == 0;
+}
+
+static void count_refusal(struct result *result, const char *name, const struct outward *to)
+{
+	char address[REFUSED_NAME];
+
+	if (to->host[0]) {
+		snprintf(address, sizeof address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u", to->host, to->port);
+		count(&result->hosts, address);
+	} else {
+		count(&result->calls, name);
+	}
+}
+
+static void take(struct notify *n, const struct seccomp_notif *request, const struct outward *to, const char comm[16], int64_t now_us)
 {
 	char text[24];
 	const char *name = filter_call_name(request->data.nr, text, sizeof text);
-	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + request->pid) % NOTIFY_SLOTS];
-	uint64_t arguments[6];
+	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + request->pid + to->port) % NOTIFY_SLOTS];
 
-	for (int i = 0; i < 6; i++)
-		arguments[i] = request->data.args[i];
-	count(&result->calls, name);
-	if (slot->used && slot->number == request->data.nr && slot->call.pid == (int)request->pid && memcmp(slot->arguments, arguments, sizeof arguments) == 0 &&
-	    now_us - slot->since_us < WINDOW_US) {
+	count_refusal(n->result, name, to);
+	if (is_repeat(slot, request, to) && now_us - slot->since_us < WINDOW_US) {
 		slot->held++;
 		return;
 	}
-	release(n, slot, log);
-	*slot = (struct notify_slot){ .used = true, .number = request->data.nr, .since_us = now_us, .call = { .pid = (int)request->pid, .count = 1 } };
-	memcpy(slot->arguments, arguments, sizeof arguments);
+	release(n, slot);
+	*slot = (struct notify_slot){ .used = true, .number = request->data.nr, .since_us = now_us, .call = { .pid = (int)request->pid, .count = 1, .to = *to } };
 	snprintf(slot->name, sizeof slot->name, "%s", name);
 	memcpy(slot->call.comm, comm, sizeof slot->call.comm);
-	for (int i = 0; i < 6; i++)
-		slot->call.arguments[i] = (int64_t)arguments[i];
+	for (int i = 0; i < 6; i++) {
+		slot->arguments[i] = request->data.args[i];
+		slot->call.arguments[i] = (int64_t)request->data.args[i];
+	}
 #ifdef SYS_socket
-	slot->call.internet = request->data.nr == SYS_socket && ((int)arguments[0] == AF_INET || (int)arguments[0] == AF_INET6);
+	slot->call.internet = request->data.nr == SYS_socket && ((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
 #endif
 	slot->call.name = slot->name;
-	event_log_call(log, &slot->call, n->profile);
+	event_log_call(n->log, &slot->call, filter_name(n->profile));
 }
 
-bool notify_read(struct notify *n, struct event_log *log, struct result *result, int64_t now_us)
+/* Sets *to where the call is one with an address outside. Returns the answer: an errno, or 0 to go on. */
+static int judge(const struct notify *n, const struct seccomp_notif *request, struct outward *to)
 {
-	/* The kernel's structures may grow: it is given more room than it knows of. */
-	union { struct seccomp_notif request; char room[256]; } in;
-	union { struct seccomp_notif_resp answer; char room[256]; } out;
+	uint64_t id = request->id;
 
-	for (int i = 0; i < AT_ONCE && n->listener >= 0; i++) {
-		struct pollfd ready = { n->listener, POLLIN, 0 };
-		char comm[16];
+	switch (filter_watched(n->profile, n->own_network, request->data.nr)) {
+	case WATCHED_PROCESS:
+		return 0;
+	case WATCHED_ADDRESS:
+		if (!outward_read(request, to))
+			return 0;
+		if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0)
+			memset(to, 0, sizeof *to);
+		return ENETUNREACH;
+	case WATCHED_REFUSED:
+		break;
+	}
+	return EPERM;
+}
 
+static void answer(const struct notify *n, uint64_t id, int error)
+{
+	union reply out;
+
+	memset(&out, 0, sizeof out);
+	out.reply.id = id;
+	out.reply.error = -error;
+	out.reply.flags = error == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+	while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.reply) != 0 && errno == EINTR)
+		;
+}
+
+static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
+{
+	struct outward to = { .port = 0 };
+	char comm[16];
+	int error;
+
+	/* Who calls is told of first. While the call waits, its process is there to be looked at. */
+	if (filter_watched(n->profile, n->own_network, request->data.nr) == WATCHED_PROCESS)
+		processes_notice(n->processes, n->log, (pid_t)request->pid);
+	else
+		processes_look(n->processes, n->log);
+	read_comm(n->listener, request->id, (int)request->pid, comm);
+	error = judge(n, request, &to);
+	answer(n, request->id, error);
+	if (error == EPERM || to.host[0])
+		take(n, request, &to, comm, now_us);
+}
+
+void notify_begin(struct notify *n, int listener, const struct confine_limits *limits)
+{
+	n->listener = listener;
+	n->profile = (enum seccomp_profile)limits->profile;
+	n->own_network = limits_own_network(limits);
+	/* Older kernels (before 6.6) lack it, and are slower. */
+	ioctl(listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+}
+
+/* Takes one that waits. From then on its caller is not interrupted by signals, so nothing is done before. */
+static bool receive(struct notify *n, union request *in)
+{
+	struct pollfd ready = { n->listener, POLLIN, 0 };
+
+	do {
 		if (poll(&ready, 1, 0) <= 0)
-			return true;
+			return false;
 		if (!(ready.revents & POLLIN)) {
 			close(n->listener);
 			n->listener = -1;
 			return false;
 		}
-		memset(&in, 0, sizeof in);
-		if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &in.request) != 0)
-			continue; /* interrupted, or the caller died */
-		read_comm(n->listener, in.request.id, (int)in.request.pid, comm);
-		memset(&out, 0, sizeof out);
-		out.answer.id = in.request.id;
-		out.answer.error = -EPERM;
-		while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.answer) != 0 && errno == EINTR)
-			;
-		take(n, &in.request, comm, log, result, now_us);
+		memset(in, 0, sizeof *in);
+	} while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &in->request) != 0); /* interrupted, or the caller died */
+	return true;
+}
+
+bool notify_read(struct notify *n, int64_t now_us)
+{
+	union request in;
+
+	for (int i = 0; i < AT_ONCE && n->listener >= 0 && receive(n, &in); i++) {
+		n->before(n->context);
+		serve(n, &in.request, now_us);
 	}
 	return n->listener >= 0;
 }
 
-void notify_flush(struct notify *n, struct event_log *log, int64_t now_us, bool all)
+void notify_flush(struct notify *n, int64_t now_us, bool all)
 {
 	for (size_t i = 0; i < NOTIFY_SLOTS; i++)
 		if (n->slots[i].held > 0 && (all || now_us - n->slots[i].since_us >= WINDOW_US))
-			release(n, &n->slots[i], log);
+			release(n, &n->slots[i]);
 }

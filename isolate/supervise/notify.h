@@ -2,8 +2,10 @@
 /*
  * The supervisor's end of the filter's listener: seccomp_unotify(2).
  *
- * The answer is always the refusal that the filter would have given. Nothing that is read of the caller decides anything: its numbers and its name only go into an event. A call
- * that is repeated is answered at once and told once a second with its count, so a program that asks in a loop does not drown what else there is to see.
+ * What the filter refuses is always answered with the refusal. Nothing that is read of the caller decides anything there: its numbers and its name only go into an event. Calls that
+ * the filter allows and only tells of (watched_calls.def) go on, as they would if nobody watched; but for one with an address outside the sandbox's own network, which gets the
+ * answer that the kernel has for it. A call that is repeated is answered at once and told once a second with its count, so a program that asks in a loop does not drown what
+ * else there is to see.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_NOTIFY_H
 #define CORDON_ISOLATE_SUPERVISE_NOTIFY_H
@@ -11,14 +13,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isolate/confine/limits.h"
 #include "isolate/result.h"
 #include "isolate/supervise/event_log.h"
+#include "isolate/supervise/processes.h"
 
 #define NOTIFY_SLOTS 64
 
 struct notify {
 	int listener;                /* -1: none */
-	const char *profile;         /* static */
+	enum seccomp_profile profile;
+	bool own_network;            /* nothing outside can be reached: addresses are looked at */
+	struct event_log *log;
+	struct processes *processes;
+	struct result *result;       /* its sums of what was refused */
+	void (*before)(void *);      /* called with the context before a call is told of, while its caller waits */
+	void *context;
 	struct notify_slot {
 		bool used;
 		int number;
@@ -29,10 +39,13 @@ struct notify {
 	} slots[NOTIFY_SLOTS];
 };
 
+/* Takes the listener, which is the caller's no more, of a filter with these limits. What it tells through must have been set. */
+void notify_begin(struct notify *n, int listener, const struct confine_limits *limits);
+
 /* Answers those that wait, and tells of them. Returns false when nobody is left who could call: then the listener is closed. */
-bool notify_read(struct notify *n, struct event_log *log, struct result *result, int64_t now_us);
+bool notify_read(struct notify *n, int64_t now_us);
 
 /* Tells of what was held back for a second, or of all of it (at the end). */
-void notify_flush(struct notify *n, struct event_log *log, int64_t now_us, bool all);
+void notify_flush(struct notify *n, int64_t now_us, bool all);
 
 #endif

@@ -43,9 +43,14 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 {
 	if (!x->log || count < 1 || x->notify.listener >= 0)
 		return;
-	x->notify.listener = fds[0];
-	x->notify.profile = x->result->confinement.seccomp;
+	x->notify.log = x->log;
+	x->notify.processes = &x->processes;
+	x->notify.result = x->result;
+	x->notify.before = loop_read_all;
+	x->notify.context = x;
+	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
+	x->result->hosts.watched = x->notify.own_network;
 	fds[0] = -1;
 	loop_watch(x, x->notify.listener, FROM_NOTIFY);
 }
@@ -53,13 +58,15 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 static void on_sample(struct execution *x, const struct report *r)
 {
 	event_log_sample(x->log, r, loop_elapsed_us(x));
-	notify_flush(&x->notify, x->log, loop_now_us(), false);
+	notify_flush(&x->notify, loop_now_us(), false);
 }
 
 static void on_process_seen(struct execution *x, const struct report *r)
 {
-	if (x->log)
-		event_log_process(x->log, r, x->isolated ? outside_pid(x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
+	if (!x->log || processes_know(&x->processes, (pid_t)r->pid))
+		return;
+	processes_reported(&x->processes, x->log, r, x->isolated ? outside_pid(x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
+	loop_watch_processes(x);
 }
 
 static void on_started(struct execution *x, const struct report *r)
@@ -161,7 +168,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		on_process_seen(x, r);
 		break;
 	case REPORT_GONE:
-		event_log_gone(x->log, r);
+		processes_report_gone(&x->processes, x->log, r);
 		break;
 	case REPORT_SAMPLE:
 		on_sample(x, r);

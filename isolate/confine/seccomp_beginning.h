@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The instructions that stand before libseccomp's own in every filter. Part of the generator: nothing of it is in what is installed. */
+#ifndef CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
+#define CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+
+/* Which calls of watched_calls.def are told of. */
+enum about { ABOUT_PROCESS = 1, ABOUT_ADDRESS = 2 };
+
+#define SECCOMP_BEGINNING_MOST 128
+
+/*
+ * Writes them to out: ENOSYS for numbers that libseccomp does not know, and a notification for calls that are watched. Returns how many. They go over into what follows them, which
+ * must be a whole program: a foreign ABI is left to its check.
+ */
+size_t seccomp_beginning(unsigned about, struct sock_filter out[SECCOMP_BEGINNING_MOST]);
+
+/* Prints a row of C for each watched call that this architecture has: its number and its enum watched. */
+void seccomp_print_watched(void);
+
+#endif

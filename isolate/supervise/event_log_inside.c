@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is told of the processes inside: that they come and go, what they use and what they were refused. See event_log.h.
+ *
+ * Numbers and names come from the kernel, an address is written out from its bytes: nothing here is text of the program's but its command line and its name, which the emitter makes valid.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/event_log_state.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "isolate/json_write.h"
+
+static const struct { const char *name, *arguments[6]; } CALLS[] = {
+#define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
+#include "isolate/supervise/call_arguments.def"
+#undef CALL
+};
+
+void event_log_sample(struct event_log *log, const struct report *s, int64_t elapsed_us)
+{
+	if (!log)
+		return;
+	log->observes_network = true;
+	if (s->count > 0) {
+		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
+		emit_number(log->emitter, EVENT_FIELD_COUNT, s->count);
+		emit_end(log->emitter);
+	}
+	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, 0);
+	emit_number(log->emitter, EVENT_FIELD_CPU, (int64_t)(s->usage.user_us / 1000));
+	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
+	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
+	emit_number(log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
+	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+static void tell_process(struct event_log *log, enum event_type type, const struct process_seen *p)
+{
+	log->observes_processes = true;
+	emit_begin(log->emitter, type, 0);
+	emit_number(log->emitter, EVENT_FIELD_PID, p->outside);
+	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->inside);
+	if (type == EVENT_TYPE_PROCESS_STARTED)
+		emit_number(log->emitter, EVENT_FIELD_PARENT, p->parent);
+	emit_bytes(log->emitter, EVENT_FIELD_COMMAND, p->command, strlen(p->command));
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_process(struct event_log *log, const struct process_seen *p)
+{
+	if (log)
+		tell_process(log, EVENT_TYPE_PROCESS_STARTED, p);
+}
+
+void event_log_became(struct event_log *log, const struct process_seen *p)
+{
+	if (log)
+		tell_process(log, EVENT_TYPE_PROCESS_EXECUTED, p);
+}
+
+void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status)
+{
+	if (!log)
+		return;
+	emit_begin(log->emitter, EVENT_TYPE_PROCESS_EXITED, 0);
+	if (outside > 0)
+		emit_number(log->emitter, EVENT_FIELD_PID, outside);
+	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, inside);
+	if (is_known)
+		emit_number(log->emitter, EVENT_FIELD_STATUS, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+static void tell_arguments(struct event_log *log, const struct refused_call *call)
+{
+	struct buffer text = BUFFER_INIT;
+	struct json_writer w;
+
+	json_begin(&w, &text);
+	json_open_object(&w);
+	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
+		for (size_t n = 0; strcmp(CALLS[i].name, call->name) == 0 && n < 6; n++)
+			if (CALLS[i].arguments[n]) {
+				json_key(&w, CALLS[i].arguments[n]);
+				json_integer(&w, call->arguments[n]);
+			}
+	json_close_object(&w);
+	if (!text.failed)
+		emit_json(log->emitter, EVENT_FIELD_ARGUMENTS, text.data, text.length);
+	buffer_free(&text);
+}
+
+static void tell_who(struct event_log *log, const struct refused_call *call)
+{
+	emit_number(log->emitter, EVENT_FIELD_PID, call->pid);
+	emit_bytes(log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
+	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)call->count);
+}
+
+static void tell_network(struct event_log *log, const struct refused_call *call, const char *rule)
+{
+	emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+	emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+	emit_text(log->emitter, EVENT_FIELD_RULE, rule);
+	if (call->to.host[0]) {
+		emit_text(log->emitter, EVENT_FIELD_HOST, call->to.host);
+		emit_number(log->emitter, EVENT_FIELD_PORT, call->to.port);
+		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
+	}
+	tell_who(log, call);
+	emit_end(log->emitter);
+}
+
+void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile)
+{
+	char rule[40] = "seccomp ";
+
+	if (!log)
+		return;
+	strncat(rule, profile, sizeof rule - strlen(rule) - 1);
+	if (call->to.host[0]) {
+		tell_network(log, call, "network none");
+	} else {
+		emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, 0);
+		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
+		tell_arguments(log, call);
+		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
+		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
+		tell_who(log, call);
+		emit_end(log->emitter);
+	}
+	if (call->internet)
+		tell_network(log, call, rule);
+	emit_flush(log->emitter);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the event log keeps: for the two files that write it. */
+#ifndef CORDON_ISOLATE_SUPERVISE_EVENT_LOG_STATE_H
+#define CORDON_ISOLATE_SUPERVISE_EVENT_LOG_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "isolate/events/emitter.h"
+#include "isolate/supervise/event_log.h"
+
+struct event_log {
+	struct emitter *emitter;
+	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
+	bool to_file, has_begun, observes_processes, observes_network;
+};
+
+#endif

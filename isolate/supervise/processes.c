@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who lives in a sandbox. See processes.h.
+ *
+ * Each known process is held by a pidfd, so its end is heard of at once and its number cannot be mistaken for another's. How it ended stands in /proc while its parent has not
+ * collected it, and after that in the pidfd, where the kernel can (PIDFD_INFO_EXIT, 6.15); else it is not known.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/processes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolate/confine/proc_file.h"
+
+#define COMMAND_SHOWN 256
+#define FEW 8          /* processes whose children are looked for */
+#define CHILDREN_AT_ONCE 64
+#define STAT_EXIT_CODE 52
+
+/* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t numbers[11];
+	int32_t exit_code;
+};
+#define EXIT_INFO (1u << 3)
+#define GET_INFO _IOWR(0xff, 11, struct exit_info)
+
+static uint64_t digest(const char *bytes, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static long number_after(const char *text, const char *key)
+{
+	const char *line = strstr(text, key);
+
+	return line ? strtol(line + strlen(key), NULL, 10) : 0;
+}
+
+/* The last number of the NSpid line: what the process is called in the innermost namespace. */
+static pid_t innermost(const char *status)
+{
+	const char *at = strstr(status, "\nNSpid:");
+	long number = 0;
+
+	if (!at)
+		return 0;
+	at += strlen("\nNSpid:");
+	for (char *end; *at && *at != '\n'; at = end) {
+		long next = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		number = next;
+		if (*end == '\n')
+			break;
+	}
+	return (pid_t)number;
+}
+
+static ssize_t read_status(pid_t pid, char *text, size_t size)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	return proc_file_read(path, text, size);
+}
+
+/* The command line with spaces between its words. */
+static size_t read_command(pid_t pid, char *text, size_t size)
+{
+	char path[40];
+	ssize_t length;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	length = proc_file_read(path, text, size);
+	for (ssize_t i = 0; i + 1 < length; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return strlen(text);
+}
+
+static struct process *find(struct processes *p, pid_t inside)
+{
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->live[i].inside == inside)
+			return &p->live[i];
+	return NULL;
+}
+
+bool processes_know(struct processes *p, pid_t inside)
+{
+	return find(p, inside) != NULL;
+}
+
+/* Returns -1 with errno: EINVAL, ENOENT or ESRCH where the number is a thread's, or nobody's. */
+static int hold(struct processes *p, pid_t outside)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = (int)syscall(SYS_pidfd_open, outside, 0);
+
+	if (fd < 0)
+		return -1;
+	if (p->epoll < 0)
+		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	event.data.fd = fd;
+	if (p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+		close(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	return fd;
+}
+
+static void let_go(int pidfd)
+{
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
+static bool is_there(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+}
+
+static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
+{
+	if (p->count < PROCESSES_MOST) {
+		p->live[p->count++] = (struct process){ seen->inside, seen->outside, pidfd, digest(seen->command, strlen(seen->command)) };
+	} else {
+		p->beyond++;
+		let_go(pidfd);
+	}
+	event_log_process(log, seen);
+}
+
+/* A known one calls again what a program begins with: it is another program now. */
+static void notice_program(struct process *known, struct event_log *log)
+{
+	char command[COMMAND_SHOWN];
+	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = command };
+	uint64_t now;
+
+	read_command(known->outside, command, sizeof command);
+	now = digest(command, strlen(command));
+	if (!command[0] || now == known->command || (known->pidfd >= 0 && !is_there(known->pidfd)))
+		return;
+	known->command = now;
+	event_log_became(log, &seen);
+}
+
+void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
+{
+	char status[4096], parent[4096], command[COMMAND_SHOWN];
+	struct process_seen seen = { .outside = thread, .command = command };
+	int pidfd;
+
+	if (!log)
+		return;
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->live[i].outside == thread) {
+			notice_program(&p->live[i], log);
+			return;
+		}
+	pidfd = hold(p, thread);
+	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
+		return;
+	if (read_status(thread, status, sizeof status) > 0 && number_after(status, "\nTgid:") == thread) {
+		seen.inside = innermost(status);
+		if (read_status((pid_t)number_after(status, "\nPPid:"), parent, sizeof parent) > 0)
+			seen.parent = innermost(parent);
+		read_command(thread, command, sizeof command);
+	}
+	/* What was read is of this process if it still holds the number. */
+	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd)))
+		let_go(pidfd);
+	else
+		begin(p, log, &seen, pidfd);
+}
+
+void processes_look(struct processes *p, struct event_log *log)
+{
+	pid_t found[CHILDREN_AT_ONCE];
+	char path[64], text[2048];
+	unsigned count = 0;
+
+	if (p->count > FEW)
+		return;
+	for (unsigned i = 0; i < p->count; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->live[i].outside, (int)p->live[i].outside);
+		if (p->live[i].outside <= 0 || proc_file_read(path, text, sizeof text) <= 0)
+			continue;
+		for (char *next = text, *end; count < CHILDREN_AT_ONCE; next = end) {
+			pid_t child = (pid_t)strtol(next, &end, 10);
+			unsigned known = 0;
+
+			if (end == next)
+				break;
+			while (known < p->count && p->live[known].outside != child)
+				known++;
+			if (known == p->count)
+				found[count++] = child;
+		}
+	}
+	for (unsigned i = 0; i < count; i++)
+		processes_notice(p, log, found[i]);
+}
+
+/* Whether a report is of a process that was told to be gone: PID 1 may have seen it a moment before, or while its parent had not collected it. */
+static bool is_late(const struct processes *p, pid_t inside, pid_t outside)
+{
+	for (unsigned i = 0; i < PROCESSES_GONE; i++)
+		if (p->gone[i].inside == inside && (outside == 0 || p->gone[i].outside == outside))
+			return true;
+	return false;
+}
+
+void processes_reported(struct processes *p, struct event_log *log, const struct report *r, pid_t outside)
+{
+	struct process_seen seen = { .outside = outside, .inside = (pid_t)r->pid, .parent = (pid_t)r->parent, .command = r->context };
+
+	if (log && !find(p, seen.inside) && !is_late(p, seen.inside, outside))
+		begin(p, log, &seen, outside > 0 ? hold(p, outside) : -1);
+}
+
+static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known, int status)
+{
+	event_log_gone(log, gone->outside, gone->inside, is_known, status);
+	let_go(gone->pidfd);
+	p->gone[p->next_gone].inside = gone->inside;
+	p->gone[p->next_gone].outside = gone->outside;
+	p->next_gone = (p->next_gone + 1) % PROCESSES_GONE;
+	*gone = p->live[--p->count];
+}
+
+void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
+{
+	struct process *known = find(p, (pid_t)r->pid);
+
+	if (known) {
+		end(p, log, known, r->count == 1, r->status);
+	} else if (p->beyond > 0 && !is_late(p, (pid_t)r->pid, 0)) {
+		p->beyond--;
+		event_log_gone(log, 0, (pid_t)r->pid, r->count == 1, r->status);
+	}
+}
+
+/* While its parent has not asked for it. The number is this process's for as long as that can be sent a signal. */
+static bool read_zombie(const struct process *gone, int *status)
+{
+	char path[40], text[1024], *at;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)gone->outside);
+	if (proc_file_read(path, text, sizeof text) <= 0 || !is_there(gone->pidfd))
+		return false;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < STAT_EXIT_CODE; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*status = (int)strtol(at, NULL, 10);
+	return true;
+}
+
+static bool read_end(const struct process *gone, int *status)
+{
+	struct exit_info info = { .mask = EXIT_INFO };
+
+	if (read_zombie(gone, status))
+		return true;
+	if (ioctl(gone->pidfd, GET_INFO, &info) != 0 || !(info.mask & EXIT_INFO))
+		return false;
+	*status = info.exit_code;
+	return true;
+}
+
+void processes_read(struct processes *p, struct event_log *log)
+{
+	struct epoll_event events[16];
+	int count;
+
+	while (p->epoll >= 0 && (count = epoll_wait(p->epoll, events, 16, 0)) > 0)
+		for (int i = 0; i < count; i++)
+			for (unsigned at = 0; at < p->count; at++)
+				if (p->live[at].pidfd == events[i].data.fd) {
+					int status = 0;
+					bool is_known = read_end(&p->live[at], &status);
+
+					end(p, log, &p->live[at], is_known, status);
+					break;
+				}
+}
+
+void processes_close(struct processes *p, struct event_log *log)
+{
+	processes_read(p, log);
+	while (p->count > 0)
+		end(p, log, &p->live[0], false, 0);
+	if (p->epoll >= 0)
+		close(p->epoll);
+	p->epoll = -1;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of a sandbox that are known to live, each told of once when it begins and once when it ends.
+ *
+ * They are learnt of in three ways. The filter tells of a call that the C library makes first thing in a process: that is at once, so it finds those that live for a moment. The
+ * kernel's list of a process's children is read before a call is told of, so that a fork is told before what its maker is refused afterwards. And PID 1 looks at /proc every 20 ms, which finds
+ * those that neither found: without the C library's help, and short, a process is not seen.
+ */
+#ifndef CORDON_ISOLATE_SUPERVISE_PROCESSES_H
+#define CORDON_ISOLATE_SUPERVISE_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/confine/report.h"
+#include "isolate/supervise/event_log.h"
+
+#define PROCESSES_MOST 512 /* kept apart by a descriptor each; of those beyond it PID 1 tells */
+#define PROCESSES_GONE 512
+
+struct processes {
+	int epoll;                /* readable when one has ended; -1 before the first */
+	unsigned count;
+	struct process {
+		pid_t inside, outside;
+		int pidfd;            /* -1: nobody can say when it ends but PID 1 */
+		uint64_t command;     /* digest of its command line */
+	} live[PROCESSES_MOST];
+	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
+	unsigned next_gone;
+	unsigned beyond;          /* how many live that found no place here */
+};
+
+#define PROCESSES_INIT { .epoll = -1 }
+
+/* A process, or one of its threads, was noticed under the host's number. Tells of it when it is new, or has become another program. Waits for nothing. */
+void processes_notice(struct processes *p, struct event_log *log, pid_t thread);
+
+/* Notices children that the known processes have by now, as long as those are few. */
+void processes_look(struct processes *p, struct event_log *log);
+
+/* PID 1's word: a process was seen (outside: its number on the host, 0 when it is gone already), or is gone. Told of unless it was. */
+void processes_reported(struct processes *p, struct event_log *log, const struct report *seen, pid_t outside);
+void processes_report_gone(struct processes *p, struct event_log *log, const struct report *gone);
+
+/* Whether a process with this number inside is known to live. */
+bool processes_know(struct processes *p, pid_t inside);
+
+/* Tells of those that have ended since the last time. */
+void processes_read(struct processes *p, struct event_log *log);
+
+/* The sandbox is gone and all its processes with it: tells of the rest, and closes what is open. */
+void processes_close(struct processes *p, struct event_log *log);
+
+#endif

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that are told of before they are made: processes that live for a moment, addresses outside; and that a program gets the same answers whether or not anybody watches."""
+import json
+import os
+import re
+import socket
+
+from lib import leaks, sandbox, tap
+from lib.sandbox import PYTHON, run
+
+
+def watched(*arguments, **more):
+    """Events of a run of this program, and its Result."""
+    name = os.path.join(leaks.scratch(), "events")
+    result = run("run", "--events", name, *arguments, **more)
+    with open(name, "rb") as file:
+        return [sandbox.strict_json(line.decode("utf-8")) for line in file], result
+
+
+def of(events, *types):
+    return [event for event in events if event["type"] in types]
+
+
+ORDER = """
+import ctypes, os, socket
+def say(text): os.write(1, (text + '\\n').encode())
+libc = ctypes.CDLL(None, use_errno=True)
+def child(status):
+    pid = os.fork()
+    if pid == 0: os._exit(status)
+    os.waitpid(pid, 0)
+libc.ptrace(0, 0, 0, 0)
+say('one')
+try: socket.create_connection(('192.0.2.1', 80))
+except OSError as e: say('two')
+child(3)
+say('three')
+libc.ptrace(0, 1, 0, 0)
+child(4)
+try: socket.create_connection(('2001:db8::1', 443))
+except OSError as e: pass
+say('four')
+"""
+
+
+@tap.test("a refused call, a connection and a fork are told in the order they were made in, with rule and process")
+def _():
+    events, result = watched("--", PYTHON, "-c", ORDER)
+    tap.equal((result.status, result.out), (0, b"one\ntwo\nthree\nfour\n"), "output")
+    main = of(events, "process.started")[0]["data"]
+    story = []
+    for event in events[1:]:
+        data = event["data"]
+        if event["type"] == "process.started":
+            story.append(("started", data["parent_inside"]))
+        elif event["type"] == "syscall.denied":
+            story.append((data["syscall"], data["pid"] == main["pid"], data["rule"]))
+        elif event["type"] == "net.denied":
+            story.append((data["host"], data["port"], data["pid"] == main["pid"], data["rule"]))
+        elif event["type"] == "output.stdout":
+            story += data["text"].split()
+    inside, call, refused = main["pid_inside"], ("ptrace", True, "seccomp command"), "network none"
+    tap.equal(story, [("started", 1), call, "one", ("192.0.2.1", 80, True, refused), "two", ("started", inside), "three", call, ("started", inside), ("2001:db8::1", 443, True, refused), "four"], "story")
+    tap.equal([e["data"].get("status") for e in of(events, "process.exited")], [3, 4, 0], "how each ended")
+    tap.equal(events[-1]["data"]["hosts"], {"192.0.2.1:80": 1, "[2001:db8::1]:443": 1}, "sum")
+    tap.like(result.errors, r"2 connections refused, top: \S+ \(1 time\), allow with: --network allow", "summary")
+
+
+SHORT = """
+import os, subprocess
+for i in range(200):
+    pid = os.fork()
+    if pid == 0: os._exit(i)
+    os.waitpid(pid, 0)
+for i in range(20):
+    subprocess.run(['/bin/true'])
+"""
+
+
+@tap.test("200 processes that end at once, and 20 programs, are each told once, with parent, command and status", deadline=60)
+def _():
+    events, result = watched("--", PYTHON, "-c", SHORT)
+    tap.equal(result.status, 0, "status")
+    started, exited = of(events, "process.started"), of(events, "process.exited")
+    tap.equal(len({e["data"]["pid_inside"] for e in started}), 221, "processes")
+    tap.equal(len(started), 221, "each once")
+    tap.equal(sorted(e["data"]["pid_inside"] for e in exited), sorted(e["data"]["pid_inside"] for e in started), "each ended")
+    tap.equal({e["data"]["parent_inside"] for e in started[1:]}, {started[0]["data"]["pid_inside"]}, "parent")
+    # One that PID 1 saw between vfork(2) and execve(2) was told with the command of its parent, and then what it became.
+    commands = {e["data"]["pid_inside"]: e["data"]["command"] for e in of(events, "process.started", "process.executed")}
+    tap.equal([commands[e["data"]["pid_inside"]] for e in started[-20:]], ["/bin/true"] * 20, "commands")
+    if "status" in exited[0]["data"]:
+        tap.equal([e["data"].get("status") for e in exited], list(range(200)) + [0] * 21, "how each ended")
+    else:
+        tap.equal(exited[-1]["data"]["status"], 0, "before Linux 6.15 at least the program's")
+
+
+@tap.test("a process that becomes another program is told, a thread is not a process")
+def _():
+    events, result = watched("--", "/bin/sh", "-c", "exec /bin/sleep 0")
+    tap.equal(result.status, 0, "status")
+    tap.equal([(e["type"], e["data"]["command"]) for e in of(events, "process.started", "process.executed")],
+              [("process.started", "/bin/sh -c exec /bin/sleep 0"), ("process.executed", "/bin/sleep 0")], "both programs")
+    events, _ = watched("--", PYTHON, "-c", "import threading\nfor i in range(50):\n t = threading.Thread(target=int)\n t.start()\n t.join()")
+    tap.equal(len(of(events, "process.started", "process.executed")), 1, "threads")
+
+
+@tap.test("a process that makes no call of the C library's is found when PID 1 looks")
+def _():
+    code = ("import ctypes, os, platform, select\nl = ctypes.CDLL(None)\n"
+            "pid = l.syscall({'x86_64': 56, 'aarch64': 220}[platform.machine()], 17, 0, 0, 0, 0)\n"
+            "if pid == 0:\n select.select([], [], [], 0.3)\n l.syscall({'x86_64': 231, 'aarch64': 94}[platform.machine()], 5)\nos.waitpid(pid, 0)")
+    events, result = watched("--", PYTHON, "-c", code)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    tap.equal(len(of(events, "process.started")), 2, "started")
+    tap.equal(len(of(events, "process.exited")), 2, "exited")
+
+
+# Every kind of address, in every call that takes one, and what is no address at all. Prints what each answers.
+MATRIX = """
+import ctypes, errno, os, socket, struct
+libc = ctypes.CDLL(None, use_errno=True)
+listener = socket.socket(); listener.bind(('127.0.0.1', 0)); listener.listen(64)
+port = listener.getsockname()[1]
+six = socket.socket(socket.AF_INET6); six.bind(('::1', 0)); six.listen(64)
+path = '/tmp/a.socket'
+unix = socket.socket(socket.AF_UNIX); unix.bind(path); unix.listen(64)
+abstract = socket.socket(socket.AF_UNIX); abstract.bind(b'\\0abstract'); abstract.listen(64)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); receiver.bind(('127.0.0.1', 0))
+def v4(host, port): return struct.pack('=H', socket.AF_INET) + struct.pack('!H', port) + socket.inet_aton(host) + bytes(8)
+def v6(host, port): return struct.pack('=H', socket.AF_INET6) + struct.pack('!HI', port, 0) + socket.inet_pton(socket.AF_INET6, host) + bytes(4)
+def un(name): return struct.pack('=H', socket.AF_UNIX) + name
+def show(name, value): print(name, value if value >= 0 else errno.errorcode[ctypes.get_errno()])
+ADDRESSES = [('loopback', v4('127.0.0.1', port)), ('other loopback', v4('127.9.9.9', port)), ('any', v4('0.0.0.0', port)), ('outside', v4('192.0.2.1', 80)), ('broadcast', v4('255.255.255.255', 9)),
+    ('multicast', v4('224.0.0.1', 9)), ('v6 loopback', v6('::1', six.getsockname()[1])), ('v6 any', v6('::', six.getsockname()[1])), ('v6 outside', v6('2001:db8::1', 80)), ('mapped loopback', v6('::ffff:127.0.0.1', port)),
+    ('mapped outside', v6('::ffff:192.0.2.1', 80)), ('path', un(path.encode())), ('abstract', un(b'\\0abstract')), ('nothing', un(b'/tmp/none')), ('unspecified', bytes(16)), ('short', v4('192.0.2.1', 80)[:8]),
+    ('long', v4('192.0.2.1', 80) + bytes(112)), ('too long', v4('192.0.2.1', 80) + bytes(200)), ('unknown family', struct.pack('=H', 77) + bytes(26)), ('empty', b'')]
+KINDS = [('tcp', socket.AF_INET, socket.SOCK_STREAM), ('tcp6', socket.AF_INET6, socket.SOCK_STREAM), ('udp', socket.AF_INET, socket.SOCK_DGRAM), ('udp6', socket.AF_INET6, socket.SOCK_DGRAM),
+    ('unix', socket.AF_UNIX, socket.SOCK_STREAM)]
+class Vector(ctypes.Structure): _fields_ = [('base', ctypes.c_void_p), ('length', ctypes.c_size_t)]
+class Header(ctypes.Structure): _fields_ = [('name', ctypes.c_void_p), ('namelen', ctypes.c_uint), ('iov', ctypes.c_void_p), ('iovlen', ctypes.c_size_t), ('control', ctypes.c_void_p), ('controllen', ctypes.c_size_t), ('flags', ctypes.c_int)]
+class Many(ctypes.Structure): _fields_ = [('header', Header), ('length', ctypes.c_uint)]
+payload = ctypes.create_string_buffer(b'x')
+vector = Vector(ctypes.addressof(payload), 1)
+for name, address in ADDRESSES:
+    a = ctypes.create_string_buffer(address, max(1, len(address)))
+    at, size = ctypes.c_void_p(ctypes.addressof(a)), len(address)
+    for kind, family, type in KINDS:
+        if name == 'outside' and kind == 'unix': continue # refused either way: the kernel says EINVAL
+        if family == socket.AF_UNIX and address[:1] in (b'\\x02', b'\\x0a'): continue
+        if kind == 'tcp6' and name in ('outside', 'broadcast', 'multicast', 'long'): continue # refused either way: the kernel minds the family first
+        if kind in ('tcp', 'udp') and name in ('v6 outside', 'mapped outside'): continue
+        if kind.startswith('tcp') and name in ('broadcast', 'multicast'): continue
+        with socket.socket(family, type) as s: show('%s connect %s' % (kind, name), libc.connect(s.fileno(), at, size))
+        if not kind.startswith('udp'): continue
+        header = Header(at.value, size, ctypes.addressof(vector), 1, None, 0, 0)
+        with socket.socket(family, type) as s:
+            show('%s sendto %s' % (kind, name), libc.sendto(s.fileno(), payload, 1, 0, at, size))
+            show('%s sendmsg %s' % (kind, name), libc.sendmsg(s.fileno(), ctypes.byref(header), 0))
+            show('%s sendmmsg %s' % (kind, name), libc.sendmmsg(s.fileno(), ctypes.byref(Many(header, 0)), 1, 0))
+outside = ctypes.create_string_buffer(v4('192.0.2.1', 80))
+for name, fd in (('closed', 99), ('negative', -1), ('file', os.open('/dev/null', os.O_RDWR))):
+    show('connect of a %s descriptor' % name, libc.connect(fd, outside, 16))
+    show('sendto of a %s descriptor' % name, libc.sendto(fd, payload, 1, 0, outside, 16))
+with socket.socket() as s:
+    for name, at in (('null', 0), ('unmapped', 8), ('kernel', 0xffff888000000000)):
+        show('connect to a %s address' % name, libc.connect(s.fileno(), ctypes.c_void_p(at), 16))
+        show('sendmsg of a %s header' % name, libc.sendmsg(s.fileno(), ctypes.c_void_p(at), 0x4000))
+# Over a connection the address is of no account.
+with socket.create_connection(('127.0.0.1', port)) as s:
+    header = Header(ctypes.addressof(outside), 16, ctypes.addressof(vector), 1, None, 0, 0)
+    show('sendto over a connection', libc.sendto(s.fileno(), payload, 1, 0, outside, 16))
+    show('sendmsg over a connection', libc.sendmsg(s.fileno(), ctypes.byref(header), 0))
+"""
+
+
+@tap.test("every address in every call gets the same answer whether or not anybody watches", deadline=60)
+def _():
+    plain = run("run", "--", PYTHON, "-c", MATRIX)
+    events, result = watched("--", PYTHON, "-c", MATRIX)
+    tap.equal(plain.status, 0, "status\n%s" % plain)
+    answers = plain.out.decode().splitlines()
+    tap.between(len(answers), 150, 400, "answers")
+    for mine, theirs in zip(result.out.decode().splitlines(), answers):
+        tap.equal(mine, theirs, "watched, and not")
+    tap.equal(len(result.out.splitlines()), len(answers), "answers")
+    for kind, call in (("tcp", "connect"), ("udp", "connect"), ("udp", "sendto"), ("udp", "sendmsg"), ("udp", "sendmmsg")):
+        tap.ok("%s %s outside ENETUNREACH" % (kind, call) in answers, "%s %s" % (kind, call))
+    told = {(e["data"].get("syscall"), e["data"].get("host")) for e in of(events, "net.denied")}
+    for call in ("connect", "sendto", "sendmsg", "sendmmsg"):
+        for host in ("192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "224.0.0.1", "255.255.255.255"):
+            if (call, host) not in told:
+                tap.ok(False, "%s to %s is told: %r" % (call, host, told))
+    tap.ok(not [t for t in told if t[1] and re.search(r"127\.|::1$|^0\.0\.0\.0$|^::$", t[1]) and t[1] != "2001:db8::1"], "no address of its own is told: %r" % told)
+
+
+@tap.test("signals in a hurry break no connection, fork or thread of a watched program", deadline=60)
+def _():
+    code = """
+import os, signal, socket, subprocess, threading
+signal.signal(signal.SIGALRM, lambda *a: None)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.004, 0.004)
+listener = socket.socket(); listener.bind(('127.0.0.1', 0)); listener.listen(256)
+for i in range(100):
+    socket.create_connection(listener.getsockname()).close(); listener.accept()[0].close()
+    t = threading.Thread(target=int); t.start(); t.join()
+    pid = os.fork()
+    if pid == 0: os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+for i in range(20): assert subprocess.run(['/bin/sh', '-c', 'exit 5']).returncode == 5
+signal.setitimer(signal.ITIMER_REAL, 0)
+print('done')
+"""
+    events, result = watched("--timeout", "50", "--", PYTHON, "-c", code)
+    tap.equal((result.status, result.out), (0, b"done\n"), "it does what it would\n%s" % result)
+    tap.between(len(of(events, "process.started")), 121, 121, "and every process is told")
+
+
+@tap.test("an address that is changed while it is looked at comes to nothing outside, and to no end of the run", deadline=60)
+def _():
+    code = """
+import ctypes, socket, struct, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+listener = socket.socket(); listener.bind(('127.0.0.1', 0)); listener.listen(4096)
+port = struct.pack('!H', listener.getsockname()[1])
+inside, outside = (struct.pack('=H', 2) + port + socket.inet_aton(a) + bytes(8) for a in ('127.0.0.1', '192.0.2.1'))
+a = ctypes.create_string_buffer(inside, 16)
+stop = False
+def swap():
+    while not stop:
+        ctypes.memmove(a, outside, 16); ctypes.memmove(a, inside, 16)
+t = threading.Thread(target=swap); t.start()
+answers = set()
+for i in range(2000):
+    with socket.socket() as s:
+        ctypes.set_errno(0)
+        answers.add((libc.connect(s.fileno(), a, 16), ctypes.get_errno()))
+stop = True
+t.join()
+print(answers <= {(0, 0), (-1, 101)}, len(answers) > 0)
+"""
+    _, result = watched("--", PYTHON, "-c", code)
+    tap.equal((result.status, result.out), (0, b"True True\n"), "only an own connection or none\n%s" % result)
+
+
+@tap.test("a program that may use the host's network is not asked where to")
+def _():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        code = "import socket, sys\ns = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\nprint(s.recv(9).decode())"
+        name = os.path.join(leaks.scratch(), "events")
+        process = sandbox.start("run", "--network", "allow", "--events", name, "--", PYTHON, "-c", code, str(listener.getsockname()[1]))
+        connection = listener.accept()[0]
+        connection.sendall(b"hello")
+        connection.close()
+        status, out, _ = sandbox.finish(process)
+    tap.equal((status, out), (0, b"hello\n"), "it connects")
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    tap.equal(of(events, "net.denied"), [], "nothing is refused")
+    tap.ok("hosts" not in events[-1]["data"], "and no sum of what was")
+
+
+@tap.test("what is sent in a way that is not looked at is counted")
+def _():
+    # The flags that the filter's own message has: the kernel refuses, and its count is read.
+    code = ("import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "try: s.sendmsg([b'x'], [], socket.MSG_NOSIGNAL | socket.MSG_EOR, ('192.0.2.1', 9))\nexcept OSError as e: print(e.errno)")
+    events, result = watched("--", PYTHON, "-c", code)
+    tap.equal(result.out, b"101\n", "refused")
+    data = of(events, "net.denied")[0]["data"]
+    tap.equal((data["rule"], data["count"], "host" in data), ("network none", 1, False), "counted")
+
+
+tap.main()
