@@ -7,7 +7,8 @@ empty environment, and a system call filter (cordon's own, where the build has o
 for the throughput above 1 does.
 
 The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside the sandbox one program does the work
-and takes its own time, so no start-up is in these numbers; each figure is the median over fresh sandboxes, which take turns, and "cold" is the first time in a fresh mount.
+and takes its own time, so no start-up is in these numbers; each figure is the median over fresh sandboxes, which take turns, and "cold" is the first time in a fresh mount. Imports are compared where all of /usr comes through FUSE: `--view fuse`
+beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means all modules but those that every start needs.) With each ratio stand the quartiles of that ratio over the rounds.
 
 usage: bench.py [--rounds N] [--only PATTERN] [--json]
 """
@@ -206,7 +207,7 @@ def pair(name, a, b, rounds, target, found):
 # What is done inside, in its own time: name, then seconds of the first and of the median of the others.
 VIEW_WORK = r"""
 import json, os, subprocess, sys, time
-tree, big = sys.argv[1:3]
+tree, big, wanted = sys.argv[1:4]
 def imports():
     subprocess.run([sys.executable, "-I", "-c", "import asyncio, json, http.client, sqlite3"], check=True)
 def find():
@@ -217,7 +218,9 @@ def read():
         while f.readinto(block):
             pass
 found = {}
-for name, work, repeats in (("imports", imports, 6), ("find", find, 16), ("read", read, 16)):
+for name, work, repeats in (("imports", imports, 8), ("find", find, 16), ("read", read, 16)):
+    if name not in wanted:
+        continue
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -254,14 +257,15 @@ def make_trees(top, small=10000, wide=300000):
     subprocess.run(["chmod", "-R", "a+rX", top], check=True)
 
 
-def overlay_peer(top, scratch):
-    """What to put before a cordon command so that it finds the tree at scratch/merged through fuse-overlayfs, in namespaces of its own; None where it is not to be had."""
+def overlay_peer(lower, scratch, over=None):
+    """What to put before a cordon command so that it finds the directory at scratch/merged through fuse-overlayfs, in namespaces of its own, and in the directory's own place, too, if that is
+    given as over; None where fuse-overlayfs is not to be had."""
     if not shutil.which("fuse-overlayfs"):
         return None
-    script = 'fuse-overlayfs -o allow_other,lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/merged" 2>/dev/null && shift 2 && "$@"'
+    script = 'fuse-overlayfs -o allow_other,lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/merged" 2>/dev/null || exit; [ -z "$3" ] || mount --bind "$2/merged" "$3" || exit; shift 3; "$@"'
     for name in ("upper", "work", "merged"):
         os.makedirs("%s/%s" % (scratch, name), exist_ok=True)
-    return ["unshare", "-mpf" if os.geteuid() == 0 else "-Urmpf", "--mount-proc", "--kill-child", "sh", "-c", script, "sh", top, scratch]
+    return ["unshare", "-mpf" if os.geteuid() == 0 else "-Urmpf", "--mount-proc", "--kill-child", "sh", "-c", script, "sh", lower, scratch, over or ""]
 
 
 def inside(options, work, *arguments, before=()):
@@ -269,17 +273,27 @@ def inside(options, work, *arguments, before=()):
     return subprocess.run([*before, CORDON, "run", "--memory", "2048", *options, "--", PYTHON, "-I", "-c", work, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def view_ways(top):
+    """The ways to show a tree: name, and a function that does the work in a fresh sandbox and gives its times."""
+    def way(options, work, before=()):
+        return lambda: json.loads(inside(options, VIEW_WORK, "/t", "/t/big", work, before=before))
+    everything = "imports find read"
+    ways = {mode: way(["--view", mode, "--ro", top + "/tree:/t"], everything) for mode in ("bind", "mixed", "fuse")}
+    peer = overlay_peer(top + "/tree", top + "/overlay")
+    if peer:
+        ways["fuse-overlayfs"] = way(["--view", "bind", "--ro", top + "/overlay/merged:/t"], "find read", peer)
+        if PYTHON.startswith("/usr/"):
+            runtime = overlay_peer("/usr", top + "/overlay-usr", "/usr")
+            ways["fuse-overlayfs over /usr"] = way(["--view", "bind", "--ro", top + "/tree:/t"], "imports", runtime)
+    return ways
+
+
 def bench_view(rounds, pattern, found):
-    """Ratios to a read-only bind of the same tree."""
+    """Ratios to a read-only bind of the same tree, and to fuse-overlayfs over it."""
     with tempfile.TemporaryDirectory(prefix="cordon-bench-") as top:
         os.chmod(top, 0o755)
-        scratch = os.path.join(top, "overlay")
-        os.makedirs(scratch)
         make_trees(top + "/tree")
-        ways = {mode: (lambda mode=mode: json.loads(inside(["--view", mode, "--ro", top + "/tree:/t"], VIEW_WORK, "/t", "/t/big"))) for mode in ("bind", "mixed", "fuse")}
-        peer = overlay_peer(top + "/tree", scratch)
-        if peer:
-            ways["fuse-overlayfs"] = lambda: json.loads(inside(["--view", "bind", "--ro", scratch + "/merged:/t"], VIEW_WORK, "/t", "/t/big", before=peer))
+        ways = view_ways(top)
         measured = {way: [] for way in ways}
         for turn in range(rounds):
             # Each round begins with another one, so that none always has the same one before it.
@@ -290,26 +304,25 @@ def bench_view(rounds, pattern, found):
             return statistics.median(m[name][warm] for m in measured[way])
 
         def compared(way, to, name, warm):
-            """The median of the ratios of what was measured in the same round: what else the machine does meets both alike."""
-            return statistics.median(a[name][warm] / b[name][warm] for a, b in zip(measured[way], measured[to]))
+            """Quartiles of the ratios of what was measured in the same round: what else the machine does meets both alike."""
+            return statistics.quantiles((a[name][warm] / b[name][warm] for a, b in zip(measured[way], measured[to])), n=4)
 
-        def line(name, way, work, warm, target):
+        def line(name, way, work, warm, target, peer):
             if not re.search(pattern, name):
                 return
-            ratio = compared(way, "bind", work, warm)
-            show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms" % (median(way, work, warm) * 1e3, median("bind", work, warm) * 1e3))
+            low, ratio, high = compared(way, "bind", work, warm)
+            show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms; quartiles %.3f and %.3f" % (median(way, work, warm) * 1e3, median("bind", work, warm) * 1e3, low, high))
             found[name] = {"ratio": round(ratio, 4), "target": target}
-            if peer and work != "imports":
-                other = median("fuse-overlayfs", work, warm)
-                ratio = compared(way, "fuse-overlayfs", work, warm)
-                show("  ... to fuse-overlayfs", ratio, "below 1.00", ratio < 1, "fuse-overlayfs %.1f ms" % (other * 1e3))
+            if peer in ways:
+                low, ratio, high = compared(way, peer, work, warm)
+                show("  ... to " + peer, ratio, "below 1.00", ratio < 1, "fuse-overlayfs %.1f ms; quartiles %.3f and %.3f" % (median(peer, work, warm) * 1e3, low, high))
                 found[name]["to_fuse_overlayfs"] = round(ratio, 4)
-        line("view: imports, mixed", "mixed", "imports", 1, 1.15)
-        line("view: imports, fuse, cold mount", "fuse", "imports", 0, 1.6)
-        line("view: imports, fuse, warm", "fuse", "imports", 1, 1.25)
-        line("view: find over 10,000 files, warm", "mixed", "find", 1, 2.0)
-        line("view: find over 10,000 files, cold mount", "mixed", "find", 0, 8.0)
-        line("view: reading 100 MB, warm", "mixed", "read", 1, 2.5)
+        line("view: imports, mixed", "mixed", "imports", 1, 1.15, None)  # the runtime is bound: nothing that fuse-overlayfs does
+        line("view: imports, fuse, cold mount", "fuse", "imports", 0, 1.6, "fuse-overlayfs over /usr")
+        line("view: imports, fuse, warm", "fuse", "imports", 1, 1.25, "fuse-overlayfs over /usr")
+        line("view: find over 10,000 files, warm", "mixed", "find", 1, 2.0, "fuse-overlayfs")
+        line("view: find over 10,000 files, cold mount", "mixed", "find", 0, 8.0, "fuse-overlayfs")
+        line("view: reading 100 MB, warm", "mixed", "read", 1, 2.5, "fuse-overlayfs")
         if re.search(pattern, "view: 15 patterns over 300,000 files"):
             bench_patterns(top, found)
 
