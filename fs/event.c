@@ -152,6 +152,14 @@ static bool send_all(struct event_sink *s)
 	return true;
 }
 
+bool event_counts(struct event_sink *s, enum event_kind kind)
+{
+	if (kind != EVENT_OPENED || s->opens)
+		return false;
+	s->opened++;
+	return true;
+}
+
 void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t length, int64_t now_ns)
 {
 	struct slot *slot;
@@ -159,8 +167,6 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 
 	if (head->kind == EVENT_OPENED)
 		s->opened += head->count;
-	if (head->kind == EVENT_OPENED && !s->opens)
-		return;
 	if (length > EVENT_PATH_MAX)
 		length = EVENT_PATH_MAX;
 	hash = hash_of(head, path, length);

@@ -56,6 +56,9 @@ struct event_sink;
 struct event_sink *event_sink_new(int socket, bool opens);
 void event_sink_free(struct event_sink *s);
 
+/* Whether opens are only counted: then this one is, and need not be made a record of. */
+bool event_counts(struct event_sink *s, enum event_kind kind);
+
 /* Takes one event at a time (now_ns of CLOCK_MONOTONIC). Never blocks. */
 void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t path_length, int64_t now_ns);
 

@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/awake.h"
 #include "fs/view.h"
 
 #define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
@@ -66,19 +67,21 @@ static struct fuse_session *open_session(struct view *v, int device)
 	return session;
 }
 
-/* Answers what has come. Returns false at the end of the file system. */
-static bool answer(struct fuse_session *session, struct fuse_buf *buf)
+/* Answers what has come. Returns how many requests that were, or -1 at the end of the file system. */
+static int answer(struct fuse_session *session, struct fuse_buf *buf)
 {
-	for (int i = 0; i < BURST; i++) {
+	int count = 0;
+
+	for (; count < BURST; count++) {
 		int got = fuse_session_receive_buf(session, buf);
 
 		if (got == -EAGAIN || got == -EINTR)
-			return true;
+			break;
 		if (got <= 0)
-			return false;
+			return -1;
 		fuse_session_process_buf(session, buf);
 	}
-	return true;
+	return count;
 }
 
 /* Whether the supervisor's end of the socket is closed: then nobody is left to serve for. */
@@ -90,11 +93,42 @@ static bool is_over(int control)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+/* Sleeps until there is something to do. Returns false when there is nobody left to serve for. */
+static bool wait_for(struct pollfd polled[2], int timeout_ms)
+{
+	if (poll(polled, 2, timeout_ms) < 0)
+		return errno == EINTR;
+	return !polled[1].revents || !is_over(polled[1].fd);
+}
+
+static void serve(struct view *v, struct fuse_session *session, int device, int control)
+{
+	struct pollfd polled[2] = { { device, POLLIN, 0 }, { control, POLLIN, 0 } };
+	struct fuse_buf buf = { .mem = NULL };
+	int unasked = 0; /* requests since the last look at the master */
+
+	while (!fuse_session_exited(session)) {
+		int64_t now_ns = view_now_ns();
+		int count, timeout_ms = event_flush(v->events, now_ns);
+
+		if (unasked >= BURST || !awake_stays(&v->awake, now_ns)) {
+			if (!wait_for(polled, unasked >= BURST ? 0 : timeout_ms))
+				break;
+			unasked = 0;
+		}
+		count = answer(session, &buf);
+		if (count < 0)
+			break;
+		if (count > 0)
+			awake_answered(&v->awake, view_now_ns());
+		unasked += count;
+	}
+	free(buf.mem);
+}
+
 int server_serve(struct view *v, int device, int control)
 {
 	struct fuse_session *session = open_session(v, device);
-	struct pollfd polled[2] = { { device, POLLIN, 0 }, { control, POLLIN, 0 } };
-	struct fuse_buf buf = { .mem = NULL };
 	int flags = fcntl(device, F_GETFL);
 
 	if (!session || flags < 0 || fcntl(device, F_SETFL, flags | O_NONBLOCK) != 0) {
@@ -105,16 +139,8 @@ int server_serve(struct view *v, int device, int control)
 		return -1;
 	}
 	v->session = session;
-	while (!fuse_session_exited(session)) {
-		if (poll(polled, 2, event_flush(v->events, view_now_ns())) < 0 && errno != EINTR)
-			break;
-		if (polled[1].revents && is_over(control))
-			break;
-		if (polled[0].revents && !answer(session, &buf))
-			break;
-	}
+	serve(v, session, device, control);
 	v->session = NULL;
-	free(buf.mem);
 	fuse_session_destroy(session);
 	event_finish(v->events);
 	return 0;

@@ -63,9 +63,12 @@ int view_full(struct view *v, fuse_req_t req, uint32_t flags)
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
 {
 	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_told(v->policy, rule), .count = 1 };
-	int64_t now_ns = view_now_ns();
+	int64_t now_ns;
 	struct timespec now;
 
+	if (event_counts(v->events, kind))
+		return;
+	now_ns = view_now_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	h.time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	h.pid = fuse_req_ctx(req)->pid;

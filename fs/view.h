@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "fs/awake.h"
 #include "fs/event.h"
 #include "fs/object.h"
 #include "fs/policy.h"
@@ -80,6 +81,7 @@ struct view {
 	bool anchors_cut;        /* there were too many */
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	size_t listed;           /* bytes that open listings hold */
+	struct awake awake;      /* whether to sleep between two requests */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];

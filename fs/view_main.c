@@ -236,6 +236,7 @@ static int set_up(struct start *s)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);
+	s->view->awake = awake_here();
 	return confine(s);
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Staying awake between two requests. See awake.h.
+ *
+ * The account is what keeps it cheap: a request that came soon earns one, a wait in vain costs two, and with less than two there is no wait. So the time that is spent in vain is at most
+ * half a wait for each request that came soon, whatever pattern a program chooses.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "fs/awake.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CREDIT_MOST 16u
+#define PRICE 2u
+
+struct awake awake_here(void)
+{
+	struct awake a = { .load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC) };
+	cpu_set_t allowed;
+
+	a.processors = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+	return a;
+}
+
+void awake_answered(struct awake *a, int64_t now_ns)
+{
+	if (now_ns - a->answered_ns <= AWAKE_NS && a->credit < CREDIT_MOST)
+		a->credit++;
+	a->answered_ns = now_ns;
+}
+
+/* "0.20 0.18 0.12 1/80 11206": the number before the slash is what can run at this moment, this process included. Returns INT_MAX when it is not to be read. */
+static int count_running(int load)
+{
+	char text[128];
+	ssize_t length = pread(load, text, sizeof text - 1, 0);
+	int running;
+
+	text[length > 0 ? length : 0] = '\0';
+	return sscanf(text, "%*s %*s %*s %9d/", &running) == 1 ? running : INT_MAX;
+}
+
+static bool is_crowded(struct awake *a, int64_t now_ns)
+{
+	if (now_ns - a->sampled_ns >= (a->crowded ? AWAKE_CROWDED_NS : AWAKE_SAMPLE_NS)) {
+		a->crowded = count_running(a->load) > a->processors;
+		a->sampled_ns = now_ns;
+	}
+	return a->crowded;
+}
+
+bool awake_stays(struct awake *a, int64_t now_ns)
+{
+	if (a->load < 0 || a->processors < 2 || a->credit < PRICE || is_crowded(a, now_ns))
+		return false;
+	if (now_ns - a->answered_ns <= AWAKE_NS)
+		return true;
+	a->credit -= PRICE;
+	return false;
+}
