@@ -19,7 +19,8 @@
 
 #define AWAKE_NS INT64_C(300000)
 #define AWAKE_SAMPLE_NS INT64_C(50000)   /* how long it is taken as known that there is a processor to spare */
-#define AWAKE_CROWDED_NS INT64_C(2000000) /* and that there is none */
+#define AWAKE_CROWDED_NS INT64_C(250000) /* and that there is none */
+#define AWAKE_LOOK_NS INT64_C(1000)      /* between two looks: each takes the lock of the kernel's queue, which the program needs to ask */
 
 struct awake {
 	int load;                /* /proc/loadavg, or -1: never stays awake */
@@ -36,7 +37,7 @@ struct awake awake_here(void);
 /* A request was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);
 
-/* There is nothing to answer: whether to look again. Once false, the caller sleeps until something comes. */
+/* There is nothing to answer: whether to look again, at now_ns + AWAKE_LOOK_NS. Once false, the caller sleeps until something comes. */
 bool awake_stays(struct awake *a, int64_t now_ns);
 
 #endif

@@ -111,7 +111,10 @@ static void serve(struct view *v, struct fuse_session *session, int device, int 
 		int64_t now_ns = view_now_ns();
 		int count, timeout_ms = event_flush(v->events, now_ns);
 
-		if (unasked >= BURST || !awake_stays(&v->awake, now_ns)) {
+		if (unasked < BURST && awake_stays(&v->awake, now_ns)) {
+			while (view_now_ns() < now_ns + AWAKE_LOOK_NS)
+				continue;
+		} else {
 			if (!wait_for(polled, unasked >= BURST ? 0 : timeout_ms))
 				break;
 			unasked = 0;
