@@ -3,8 +3,10 @@
 """Calls that are told of before they are made: processes that live for a moment, addresses outside; and that a program gets the same answers whether or not anybody watches."""
 import json
 import os
+import platform
 import re
 import socket
+import subprocess
 
 from lib import leaks, sandbox, tap
 from lib.sandbox import PYTHON, run
@@ -216,6 +218,26 @@ print('done')
     events, result = watched("--timeout", "50", "--", PYTHON, "-c", code)
     tap.equal((result.status, result.out), (0, b"done\n"), "it does what it would\n%s" % result)
     tap.between(len(of(events, "process.started")), 121, 121, "and every process is told")
+
+
+@tap.test("a number that is watched means another call under a foreign ABI, and is refused there as without anybody who watches")
+def _():
+    if platform.machine() != "x86_64":
+        tap.skip("the foreign ABI of the probe is i386, and this machine is no x86-64")
+    compiler, place = sandbox.need("cc"), leaks.scratch()
+    with open(place + "/i386.c", "w", encoding="utf-8") as file:
+        file.write('#include <stdio.h>\nint main(void) { for (int n = 1; n < 470; n++) { int r = n; __asm__ volatile("int $0x80" : "+a"(r) : "b"(0), "c"(0), "d"(0), "S"(0), "D"(0) : "memory");\n'
+                   'printf("%d %d\\n", n, r); } return 0; }\n')
+    if subprocess.run([compiler, "-o", place + "/i386", place + "/i386.c"], capture_output=True, check=False).returncode:
+        tap.skip("the compiler cannot build the probe")
+    plain = run("run", "--copy-in", place + "/i386", "--", "./i386")
+    if plain.status == 139:
+        return  # a kernel without the i386 interface
+    events, result = watched("--copy-in", place + "/i386", "--", "./i386")
+    tap.equal((result.status, plain.status), (0, 0), "status\n%s" % result)
+    tap.equal({line.split()[1] for line in result.out.decode().splitlines()} - {"-1", "-38"}, set(), "answers")
+    tap.equal(result.out, plain.out, "the same as without events")
+    tap.equal({e["data"]["syscall"].split("_")[0] for e in of(events, "syscall.denied")}, {"foreign"}, "what they are called")
 
 
 @tap.test("an address that is changed while it is looked at comes to nothing outside, and to no end of the run", deadline=60)

@@ -49,19 +49,21 @@ int filter_install_notifying(enum seccomp_profile profile, bool own_network, int
 	return *listener >= 0 ? 0 : filter_install(profile, err);
 }
 
-enum watched filter_watched(enum seccomp_profile profile, bool own_network, int number)
+enum watched filter_watched(enum seccomp_profile profile, bool own_network, uint32_t architecture, int number)
 {
+	if (architecture != NATIVE_ARCHITECTURE || profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
+		return WATCHED_REFUSED;
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++)
 		if (WATCHED_CALLS[i].number == number && (WATCHED_CALLS[i].about == WATCHED_PROCESS || (own_network && FILTERS[profile].watches_addresses)))
 			return WATCHED_CALLS[i].about;
 	return WATCHED_REFUSED;
 }
 
-const char *filter_call_name(int number, char *text, unsigned size)
+const char *filter_call_name(uint32_t architecture, int number, char *text, unsigned size)
 {
-	if (number >= 0 && (size_t)number < sizeof CALL_NAMES / sizeof *CALL_NAMES && CALL_NAMES[number])
+	if (architecture == NATIVE_ARCHITECTURE && number >= 0 && (size_t)number < sizeof CALL_NAMES / sizeof *CALL_NAMES && CALL_NAMES[number])
 		return CALL_NAMES[number];
-	snprintf(text, size, "syscall_%d", number);
+	snprintf(text, size, architecture == NATIVE_ARCHITECTURE ? "syscall_%d" : "foreign_%d", number);
 	return text;
 }
 

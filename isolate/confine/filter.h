@@ -27,11 +27,14 @@ enum watched {
  */
 int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err);
 
-/* Which of these a call is that was notified under this profile: the one question that the answer depends on. */
-enum watched filter_watched(enum seccomp_profile profile, bool own_network, int number);
+/*
+ * Which of these a call is that was notified under this profile: the one question that the answer depends on. architecture is the notification's: under another ABI than this program's
+ * a number means another call, and the filter refuses them all.
+ */
+enum watched filter_watched(enum seccomp_profile profile, bool own_network, uint32_t architecture, int number);
 
-/* The name of a system call of this architecture, "syscall_N" written to text (of 24 bytes at least) for one without. */
-const char *filter_call_name(int number, char *text, unsigned size);
+/* The name of a system call; "syscall_N" written to text (of 24 bytes at least) for one without, and "foreign_N" under another ABI (architecture as in struct seccomp_data). */
+const char *filter_call_name(uint32_t architecture, int number, char *text, unsigned size);
 
 /* The profile's name in the record ("body"); "none" for PROFILE_NONE and what is out of range. Static string. */
 const char *filter_name(enum seccomp_profile profile);

@@ -127,10 +127,12 @@ size_t seccomp_beginning(unsigned about, struct sock_filter program[SECCOMP_BEGI
 
 void seccomp_print_watched(void)
 {
+	printf("#define NATIVE_ARCHITECTURE 0x%08xu\n\nstatic const struct { int number; enum watched about; } WATCHED_CALLS[] = {\n", (unsigned)seccomp_arch_native());
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++) {
 		int number = seccomp_syscall_resolve_name(WATCHED_CALLS[i].name);
 
 		if (number >= 0)
 			printf("\t{ %d, %s },\n", number, WATCHED_CALLS[i].about == ABOUT_PROCESS ? "WATCHED_PROCESS" : "WATCHED_ADDRESS");
 	}
+	printf("};\n");
 }

@@ -17,7 +17,7 @@ enum about { ABOUT_PROCESS = 1, ABOUT_ADDRESS = 2 };
  */
 size_t seccomp_beginning(unsigned about, struct sock_filter out[SECCOMP_BEGINNING_MOST]);
 
-/* Prints a row of C for each watched call that this architecture has: its number and its enum watched. */
+/* Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it has: number and enum watched. */
 void seccomp_print_watched(void);
 
 #endif

@@ -349,9 +349,8 @@ static void print_names(void)
 			printf("\t[%d] = \"%s\",\n", number, name);
 		free(name);
 	}
-	printf("};\n\nstatic const struct { int number; enum watched about; } WATCHED_CALLS[] = {\n");
+	printf("};\n\n");
 	seccomp_print_watched();
-	printf("};\n");
 }
 
 int main(void)

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
@@ -107,7 +106,7 @@ static void count_refusal(struct result *result, const char *name, const struct 
 static void take(struct notify *n, const struct seccomp_notif *request, const struct outward *to, const char comm[16], int64_t now_us)
 {
 	char text[24];
-	const char *name = filter_call_name(request->data.nr, text, sizeof text);
+	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
 	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + request->pid + to->port) % NOTIFY_SLOTS];
 
 	count_refusal(n->result, name, to);
@@ -123,9 +122,7 @@ static void take(struct notify *n, const struct seccomp_notif *request, const st
 		slot->arguments[i] = request->data.args[i];
 		slot->call.arguments[i] = (int64_t)request->data.args[i];
 	}
-#ifdef SYS_socket
-	slot->call.internet = request->data.nr == SYS_socket && ((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
-#endif
+	slot->call.internet = strcmp(name, "socket") == 0 && ((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
 	slot->call.name = slot->name;
 	event_log_call(n->log, &slot->call, filter_name(n->profile));
 }
@@ -135,7 +132,7 @@ static int judge(const struct notify *n, const struct seccomp_notif *request, st
 {
 	uint64_t id = request->id;
 
-	switch (filter_watched(n->profile, n->own_network, request->data.nr)) {
+	switch (filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr)) {
 	case WATCHED_PROCESS:
 		return 0;
 	case WATCHED_ADDRESS:
@@ -169,7 +166,7 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 	int error;
 
 	/* Who calls is told of first. While the call waits, its process is there to be looked at. */
-	if (filter_watched(n->profile, n->own_network, request->data.nr) == WATCHED_PROCESS)
+	if (filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr) == WATCHED_PROCESS)
 		processes_notice(n->processes, n->log, (pid_t)request->pid);
 	else
 		processes_look(n->processes, n->log);
