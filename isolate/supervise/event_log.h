@@ -54,7 +54,10 @@ void event_log_output(struct event_log *log, bool is_error, const char *bytes, s
 
 void event_log_limit(struct event_log *log, const char *limit, int64_t value);
 void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us);
-void event_log_sample(struct event_log *log, const struct report *sample, int64_t elapsed_us);
+
+/* resource.sample, and net.denied for what the kernel refused and nothing else is known of. */
+void event_log_sample(struct event_log *log, const struct report *sample, uint32_t refused, int64_t elapsed_us);
+
 void event_log_process(struct event_log *log, const struct process_seen *process);
 void event_log_became(struct event_log *log, const struct process_seen *process);
 

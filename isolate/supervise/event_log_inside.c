@@ -21,16 +21,16 @@ static const struct { const char *name, *arguments[6]; } CALLS[] = {
 #undef CALL
 };
 
-void event_log_sample(struct event_log *log, const struct report *s, int64_t elapsed_us)
+void event_log_sample(struct event_log *log, const struct report *s, uint32_t refused, int64_t elapsed_us)
 {
 	if (!log)
 		return;
 	log->observes_network = true;
-	if (s->count > 0) {
+	if (refused > 0) {
 		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
 		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
-		emit_number(log->emitter, EVENT_FIELD_COUNT, s->count);
+		emit_number(log->emitter, EVENT_FIELD_COUNT, refused);
 		emit_end(log->emitter);
 	}
 	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, 0);

@@ -40,6 +40,7 @@ struct execution {
 	struct notify notify;
 	struct processes processes;
 	bool watches_processes;
+	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */

@@ -12,7 +12,6 @@
 #include "isolate/supervise/notify.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
+#include "isolate/confine/proc_file.h"
 
 /* SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, missing from older headers: who calls hands its CPU to who answers, and gets it back. */
 #define NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
@@ -34,23 +34,19 @@
 union request { struct seccomp_notif request; char room[256]; };
 union reply { struct seccomp_notif_resp reply; char room[256]; };
 
-static void read_comm(int listener, uint64_t id, int pid, char comm[16])
+/* Returns whether the notification is valid still: then what was read of its process until now is of its process. */
+static bool read_comm(int listener, uint64_t id, int pid, char comm[16])
 {
 	char path[32];
-	int fd;
-	ssize_t got;
 
 	memset(comm, 0, 16);
 	snprintf(path, sizeof path, "/proc/%d/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	got = read(fd, comm, 15);
-	close(fd);
-	if (got <= 0 || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0)
-		memset(comm, 0, 16);
-	else
-		comm[strcspn(comm, "\n")] = '\0';
+	proc_file_read(path, comm, 16);
+	comm[strcspn(comm, "\n")] = '\0';
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0)
+		return true;
+	memset(comm, 0, 16);
+	return false;
 }
 
 static void count(struct refused_calls *sums, const char *name)
@@ -127,53 +123,34 @@ static void take(struct notify *n, const struct seccomp_notif *request, const st
 	event_log_call(n->log, &slot->call, filter_name(n->profile));
 }
 
-/* Sets *to where the call is one with an address outside. Returns the answer: an errno, or 0 to go on. */
-static int judge(const struct notify *n, const struct seccomp_notif *request, struct outward *to)
-{
-	uint64_t id = request->id;
-
-	switch (filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr)) {
-	case WATCHED_PROCESS:
-		return 0;
-	case WATCHED_ADDRESS:
-		if (!outward_read(request, to))
-			return 0;
-		if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0)
-			memset(to, 0, sizeof *to);
-		return ENETUNREACH;
-	case WATCHED_REFUSED:
-		break;
-	}
-	return EPERM;
-}
-
-static void answer(const struct notify *n, uint64_t id, int error)
+static void answer(const struct notify *n, uint64_t id, bool goes_on)
 {
 	union reply out;
 
 	memset(&out, 0, sizeof out);
 	out.reply.id = id;
-	out.reply.error = -error;
-	out.reply.flags = error == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+	out.reply.error = goes_on ? 0 : -EPERM;
+	out.reply.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
 	while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.reply) != 0 && errno == EINTR)
 		;
 }
 
 static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
 {
+	enum watched kind = filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr);
 	struct outward to = { .port = 0 };
+	bool is_told = kind == WATCHED_REFUSED;
 	char comm[16];
-	int error;
 
-	/* Who calls is told of first. While the call waits, its process is there to be looked at. */
-	if (filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr) == WATCHED_PROCESS)
+	/* While the call waits, its process is there to be looked at, and who calls is told of first. */
+	if (kind == WATCHED_PROCESS)
 		processes_notice(n->processes, n->log, (pid_t)request->pid);
-	else
+	else if (kind == WATCHED_REFUSED || outward_read(request, &to)) {
 		processes_look(n->processes, n->log);
-	read_comm(n->listener, request->id, (int)request->pid, comm);
-	error = judge(n, request, &to);
-	answer(n, request->id, error);
-	if (error == EPERM || to.host[0])
+		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
+	}
+	answer(n, request->id, kind != WATCHED_REFUSED);
+	if (is_told)
 		take(n, request, &to, comm, now_us);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Where a call would send something: the address of a connect(2), sendto(2), sendmsg(2) or sendmmsg(2) that waits for its answer.
  *
- * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this is for telling, not for holding: an address that is put in
- * place of another after it was read comes to nothing either, and is found in the kernel's count.
+ * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this is for telling, not for holding: the kernel refuses whatever
+ * was read here, and an address that is put in place of another after it was read comes to nothing either, and is found in the kernel's count.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_OUTWARD_H
 #define CORDON_ISOLATE_SUPERVISE_OUTWARD_H
@@ -18,8 +18,8 @@ struct outward {
 };
 
 /*
- * Reads the address of a call that was notified. Returns true when it is one of the internet and not the sandbox's own (127.0.0.0/8, 0.0.0.0, ::1, ::): the kernel would answer
- * ENETUNREACH. False for all else, also for what cannot be read: that call is the kernel's to judge. What is read is only true if the notification is valid afterwards.
+ * Reads the address of a call that was notified. Returns true when it is one of the internet and not the sandbox's own (127.0.0.0/8, 0.0.0.0, ::1, ::, multicast), given with a socket: nothing
+ * outside has a route, so it is refused. False for all else, also for what cannot be read. What is read is only true if the notification is valid afterwards.
  */
 bool outward_read(const struct seccomp_notif *call, struct outward *out);
 
