@@ -5,8 +5,11 @@ import json
 import os
 import platform
 import re
+import resource
+import signal
 import socket
 import subprocess
+import time
 
 from lib import leaks, sandbox, tap
 from lib.sandbox import PYTHON, run
@@ -22,6 +25,12 @@ def watched(*arguments, **more):
 
 def of(events, *types):
     return [event for event in events if event["type"] in types]
+
+
+def below(pid):
+    """Children of a process."""
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as file:
+        return [int(word) for word in file.read().split()]
 
 
 ORDER = """
@@ -211,6 +220,82 @@ def _():
             if (call, host) not in told:
                 tap.ok(False, "%s to %s is told: %r" % (call, host, told))
     tap.ok(not [t for t in told if t[1] and re.search(r"127\.|::1$|^0\.0\.0\.0$|^::$", t[1]) and t[1] != "2001:db8::1"], "no address of its own is told: %r" % told)
+
+
+UNDUMPABLE = """
+import ctypes, os, socket, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+for i in range(6):
+    pid = os.fork()
+    if pid == 0: os._exit(7 + i)
+    if i % 2: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    os.waitpid(pid, 0)
+pid = os.fork()
+if pid == 0: os.kill(os.getpid(), 9)
+os.waitpid(pid, 0)
+try: socket.create_connection(('192.0.2.77', 99))
+except OSError: os._exit(5)
+"""
+
+
+@tap.test("a program that nobody may look into is told of as others are")
+def _():
+    events, result = watched("--", PYTHON, "-c", UNDUMPABLE)
+    tap.equal(result.status, 5, "status")
+    ends = [e["data"].get("status") for e in of(events, "process.exited")]
+    tap.equal(len(ends), 8, "ends")
+    for mine, real in zip(ends, [7, 8, 9, 10, 11, 12, 137, 5]):
+        tap.ok(mine == real or (mine is None and os.uname().release < "6.15"), "status %r of one that ended with %d" % (mine, real))
+    tap.equal([(e["data"].get("host"), e["data"].get("port")) for e in of(events, "net.denied")], [("192.0.2.77", 99)], "address")
+
+
+@tap.test("more processes than there are descriptors for are each told once, and each end", deadline=60)
+def _():
+    code = ("import os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\npids = []\nfor i in range(300):\n p = os.fork()\n"
+            " if p == 0:\n  signal.sigwait([signal.SIGTERM])\n  os._exit(1)\n pids.append(p)\nfor p in pids:\n os.kill(p, signal.SIGTERM)\n os.waitpid(p, 0)")
+    name = os.path.join(leaks.scratch(), "events")
+    process = sandbox.start("run", "--pids", "400", "--memory", "2048", "--events", name, "--", PYTHON, "-c", code, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+    tap.equal(sandbox.finish(process, 50)[0], 0, "status")
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    started, exited = ([e["data"]["pid_inside"] for e in of(events, kind)] for kind in ("process.started", "process.exited"))
+    tap.equal((len(started), len(set(started))), (301, 301), "started")
+    tap.equal(sorted(exited), sorted(started), "exited")
+
+
+SLOW = """
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+size = os.stat(sys.argv[1]).st_size
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+at = libc.mmap(None, ctypes.c_size_t(size), 1, 2, fd, ctypes.c_long(0))
+libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 1)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print('up', flush=True)
+for page in range(0, size, 33 * 4096):
+    libc.sendto(s.fileno(), b'x', 1, 0, ctypes.c_void_p(at + page), 16)
+"""
+
+
+@tap.test("an address in a file whose server stands still holds nobody up: view_lost, and at once", deadline=30)
+def _():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        tap.skip("/dev/fuse cannot be used here")
+    place = leaks.scratch()
+    with open(os.path.join(place, "large"), "wb") as file:
+        file.truncate(8 << 30)
+    os.chmod(place, 0o755)
+    process = sandbox.start("run", "--timeout", "20", "--events", os.path.join(place, "events"), "--ro", place + "/large", "--", PYTHON, "-c", SLOW, place + "/large")
+    tap.equal(process.stdout.readline(), b"up\n", "it sends")
+    server = next(pid for pid in below(process.pid) if open("/proc/%d/comm" % pid, encoding="utf-8").read() == "cordon-view\n")
+    os.kill(server, signal.SIGSTOP)
+    stopped = time.monotonic()
+    status, _, errors = sandbox.finish(process, 15)
+    tap.equal(status, 125, "status\n%s" % errors)
+    tap.ok(b"view_lost" in errors, "why: %r" % errors)
+    tap.ok(time.monotonic() - stopped < 10, "long before its limit")
 
 
 @tap.test("signals in a hurry break no connection, fork or thread of a watched program", deadline=60)

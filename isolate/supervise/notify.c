@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
@@ -28,6 +29,7 @@
 #define NOTIF_SYNC_WAKE_UP 1ul
 
 #define AT_ONCE 64
+#define TURN_US 20000 /* for which nothing else is looked at */
 #define WINDOW_US INT64_C(1000000)
 
 /* The kernel's structures may grow: they are given more room than it knows of. */
@@ -47,6 +49,14 @@ static bool read_comm(int listener, uint64_t id, int pid, char comm[16])
 		return true;
 	memset(comm, 0, 16);
 	return false;
+}
+
+static int64_t clock_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 static void count(struct refused_calls *sums, const char *name)
@@ -145,7 +155,7 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 	/* While the call waits, its process is there to be looked at, and who calls is told of first. */
 	if (kind == WATCHED_PROCESS)
 		processes_notice(n->processes, n->log, (pid_t)request->pid);
-	else if (kind == WATCHED_REFUSED || outward_read(request, &to)) {
+	else if (kind == WATCHED_REFUSED || witness_address(&n->processes->witness, request, &to)) {
 		processes_look(n->processes, n->log);
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
 	}
@@ -185,7 +195,7 @@ bool notify_read(struct notify *n, int64_t now_us)
 {
 	union request in;
 
-	for (int i = 0; i < AT_ONCE && n->listener >= 0 && receive(n, &in); i++) {
+	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_us() - now_us < TURN_US && receive(n, &in); i++) {
 		n->before(n->context);
 		serve(n, &in.request, now_us);
 	}

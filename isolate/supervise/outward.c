@@ -11,6 +11,7 @@
 #include "isolate/supervise/outward.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -87,12 +88,15 @@ static bool is_own(const union address *a)
 	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) || IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
 }
 
+/* The descriptors of a process that made itself undumpable are not for everybody to see: then it is taken for one. */
 static bool is_socket(pid_t pid, int fd)
 {
 	char path[64], text[64];
+	ssize_t length;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
-	return readlink(path, text, sizeof text) > (ssize_t)strlen(SOCKET_PREFIX) && memcmp(text, SOCKET_PREFIX, strlen(SOCKET_PREFIX)) == 0;
+	length = readlink(path, text, sizeof text);
+	return length < 0 ? errno == EACCES : length > (ssize_t)strlen(SOCKET_PREFIX) && memcmp(text, SOCKET_PREFIX, strlen(SOCKET_PREFIX)) == 0;
 }
 
 bool outward_read(const struct seccomp_notif *call, struct outward *out)

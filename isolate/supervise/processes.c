@@ -18,12 +18,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/confine/proc_file.h"
 
-#define COMMAND_SHOWN 256
 #define FEW 8          /* processes whose children are looked for */
 #define CHILDREN_AT_ONCE 64
 #define STAT_EXIT_CODE 52
@@ -82,20 +82,6 @@ static ssize_t read_status(pid_t pid, char *text, size_t size)
 	return proc_file_read(path, text, size);
 }
 
-/* The command line with spaces between its words. */
-static size_t read_command(pid_t pid, char *text, size_t size)
-{
-	char path[40];
-	ssize_t length;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	length = proc_file_read(path, text, size);
-	for (ssize_t i = 0; i + 1 < length; i++)
-		if (text[i] == '\0')
-			text[i] = ' ';
-	return strlen(text);
-}
-
 static struct process *find(struct processes *p, pid_t inside)
 {
 	for (unsigned i = 0; i < p->count; i++)
@@ -109,6 +95,13 @@ bool processes_know(struct processes *p, pid_t inside)
 	return find(p, inside) != NULL;
 }
 
+static unsigned most_held(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < PROCESSES_HELD ? (unsigned)(limit.rlim_cur / 2) : PROCESSES_HELD;
+}
+
 /* Returns -1 with errno: EINVAL, ENOENT or ESRCH where the number is a thread's, or nobody's. */
 static int hold(struct processes *p, pid_t outside)
 {
@@ -117,21 +110,26 @@ static int hold(struct processes *p, pid_t outside)
 
 	if (fd < 0)
 		return -1;
-	if (p->epoll < 0)
+	if (p->epoll < 0) {
 		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+		p->most_held = most_held();
+	}
 	event.data.fd = fd;
-	if (p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+	if (p->held >= p->most_held || p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
 		close(fd);
 		errno = EMFILE;
 		return -1;
 	}
+	p->held++;
 	return fd;
 }
 
-static void let_go(int pidfd)
+static void let_go(struct processes *p, int pidfd)
 {
-	if (pidfd >= 0)
-		close(pidfd);
+	if (pidfd < 0)
+		return;
+	close(pidfd);
+	p->held--;
 }
 
 static bool is_there(int pidfd)
@@ -139,25 +137,40 @@ static bool is_there(int pidfd)
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
 }
 
+static bool make_room(struct processes *p)
+{
+	unsigned room = p->room ? 2 * p->room : 16;
+	struct process *more;
+
+	if (p->count < p->room)
+		return true;
+	more = realloc(p->live, room * sizeof *more);
+	if (!more)
+		return false;
+	p->live = more;
+	p->room = room;
+	return true;
+}
+
+/* Without memory to keep it in, a process is not told of: its end could not be, either. */
 static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
 {
-	if (p->count < PROCESSES_MOST) {
-		p->live[p->count++] = (struct process){ seen->inside, seen->outside, pidfd, digest(seen->command, strlen(seen->command)) };
-	} else {
-		p->beyond++;
-		let_go(pidfd);
+	if (!make_room(p)) {
+		let_go(p, pidfd);
+		return;
 	}
+	p->live[p->count++] = (struct process){ seen->inside, seen->outside, pidfd, digest(seen->command, strlen(seen->command)) };
 	event_log_process(log, seen);
 }
 
 /* A known one calls again what a program begins with: it is another program now. */
-static void notice_program(struct process *known, struct event_log *log)
+static void notice_program(struct processes *p, struct process *known, struct event_log *log)
 {
-	char command[COMMAND_SHOWN];
+	char command[WITNESS_COMMAND];
 	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = command };
 	uint64_t now;
 
-	read_command(known->outside, command, sizeof command);
+	witness_command(&p->witness, known->outside, command);
 	now = digest(command, strlen(command));
 	if (!command[0] || now == known->command || (known->pidfd >= 0 && !is_there(known->pidfd)))
 		return;
@@ -167,7 +180,7 @@ static void notice_program(struct process *known, struct event_log *log)
 
 void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 {
-	char status[4096], parent[4096], command[COMMAND_SHOWN];
+	char status[4096], parent[4096], command[WITNESS_COMMAND];
 	struct process_seen seen = { .outside = thread, .command = command };
 	int pidfd;
 
@@ -175,7 +188,7 @@ void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 		return;
 	for (unsigned i = 0; i < p->count; i++)
 		if (p->live[i].outside == thread) {
-			notice_program(&p->live[i], log);
+			notice_program(p, &p->live[i], log);
 			return;
 		}
 	pidfd = hold(p, thread);
@@ -185,11 +198,11 @@ void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 		seen.inside = innermost(status);
 		if (read_status((pid_t)number_after(status, "\nPPid:"), parent, sizeof parent) > 0)
 			seen.parent = innermost(parent);
-		read_command(thread, command, sizeof command);
+		witness_command(&p->witness, thread, command);
 	}
 	/* What was read is of this process if it still holds the number. */
 	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd)))
-		let_go(pidfd);
+		let_go(p, pidfd);
 	else
 		begin(p, log, &seen, pidfd);
 }
@@ -242,52 +255,60 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known, int status)
 {
 	event_log_gone(log, gone->outside, gone->inside, is_known, status);
-	let_go(gone->pidfd);
+	let_go(p, gone->pidfd);
 	p->gone[p->next_gone].inside = gone->inside;
 	p->gone[p->next_gone].outside = gone->outside;
 	p->next_gone = (p->next_gone + 1) % PROCESSES_GONE;
 	*gone = p->live[--p->count];
 }
 
-void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
-{
-	struct process *known = find(p, (pid_t)r->pid);
-
-	if (known) {
-		end(p, log, known, r->count == 1, r->status);
-	} else if (p->beyond > 0 && !is_late(p, (pid_t)r->pid, 0)) {
-		p->beyond--;
-		event_log_gone(log, 0, (pid_t)r->pid, r->count == 1, r->status);
-	}
-}
-
-/* While its parent has not asked for it. The number is this process's for as long as that can be sent a signal. */
+/*
+ * While its parent has not asked for it. The number is this process's for as long as that can be sent a signal. The kernel shows 0 to those who may not trace the process, as where it made
+ * itself undumpable; who may not trace it may not read its namespaces' names either.
+ */
 static bool read_zombie(const struct process *gone, int *status)
 {
 	char path[40], text[1024], *at;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)gone->outside);
-	if (proc_file_read(path, text, sizeof text) <= 0 || !is_there(gone->pidfd))
+	if (proc_file_read(path, text, sizeof text) <= 0)
 		return false;
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < STAT_EXIT_CODE; field++)
 		at = strchr(at + 1, ' ');
-	if (!at)
-		return false;
-	*status = (int)strtol(at, NULL, 10);
-	return true;
+	*status = at ? (int)strtol(at, NULL, 10) : 0;
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)gone->outside);
+	return (*status != 0 || readlink(path, text, sizeof text) > 0) && is_there(gone->pidfd);
 }
 
-static bool read_end(const struct process *gone, int *status)
+static bool read_collected(const struct process *gone, int *status)
 {
 	struct exit_info info = { .mask = EXIT_INFO };
 
-	if (read_zombie(gone, status))
-		return true;
 	if (ioctl(gone->pidfd, GET_INFO, &info) != 0 || !(info.mask & EXIT_INFO))
 		return false;
 	*status = info.exit_code;
 	return true;
+}
+
+void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
+{
+	struct process *known = find(p, (pid_t)r->pid);
+	int status = r->status;
+
+	if (known)
+		end(p, log, known, r->count == 1 || (known->pidfd >= 0 && (read_zombie(known, &status) || read_collected(known, &status))), status);
+}
+
+/* A process has ended, and was collected or not. One that does not say how is waited for until it is collected: the pidfd hangs up then (6.9). */
+static void on_end(struct processes *p, struct event_log *log, struct process *gone, bool is_collected)
+{
+	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
+	int status = 0;
+	bool is_known = read_zombie(gone, &status) || read_collected(gone, &status);
+
+	if (is_known || is_collected || !is_there(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
+		end(p, log, gone, is_known, status);
 }
 
 void processes_read(struct processes *p, struct event_log *log)
@@ -299,10 +320,7 @@ void processes_read(struct processes *p, struct event_log *log)
 		for (int i = 0; i < count; i++)
 			for (unsigned at = 0; at < p->count; at++)
 				if (p->live[at].pidfd == events[i].data.fd) {
-					int status = 0;
-					bool is_known = read_end(&p->live[at], &status);
-
-					end(p, log, &p->live[at], is_known, status);
+					on_end(p, log, &p->live[at], events[i].events & EPOLLHUP);
 					break;
 				}
 }
@@ -315,4 +333,9 @@ void processes_close(struct processes *p, struct event_log *log)
 	if (p->epoll >= 0)
 		close(p->epoll);
 	p->epoll = -1;
+	free(p->live);
+	p->live = NULL;
+	p->room = 0;
+	witness_free(p->witness);
+	p->witness = NULL;
 }

@@ -15,21 +15,22 @@
 
 #include "isolate/confine/report.h"
 #include "isolate/supervise/event_log.h"
+#include "isolate/supervise/witness.h"
 
-#define PROCESSES_MOST 512 /* kept apart by a descriptor each; of those beyond it PID 1 tells */
+#define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
 #define PROCESSES_GONE 512
 
 struct processes {
+	struct witness *witness;  /* reads what they hold in memory */
 	int epoll;                /* readable when one has ended; -1 before the first */
-	unsigned count;
+	unsigned count, room, held, most_held;
 	struct process {
 		pid_t inside, outside;
 		int pidfd;            /* -1: nobody can say when it ends but PID 1 */
 		uint64_t command;     /* digest of its command line */
-	} live[PROCESSES_MOST];
+	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;
-	unsigned beyond;          /* how many live that found no place here */
 };
 
 #define PROCESSES_INIT { .epoll = -1 }

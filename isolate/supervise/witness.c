@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that may wait. See witness.h.
+ *
+ * Question and answer are copied in and out under a lock, so a thread that comes back late writes into nothing that is in use. Whoever is last of the two, the thread or its owner, frees
+ * what they share: a thread that is stuck in the kernel is left behind and cleans up after itself, if ever. It holds no descriptor of its owner's, blocks every signal, and is started only where
+ * somebody watches.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/witness.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "isolate/confine/proc_file.h"
+
+#define STACK (128 * 1024)
+
+struct question {
+	enum { ABOUT_ADDRESS, ABOUT_COMMAND } about;
+	struct seccomp_notif call;
+	pid_t pid;
+	bool found;
+	struct outward to;
+	char command[WITNESS_COMMAND];
+};
+
+struct witness {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	enum { IDLE, ASKED, ANSWERED } state;
+	struct question question;
+	bool left; /* by its owner */
+};
+
+static void read_command(struct question *q)
+{
+	char path[40];
+	ssize_t length;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)q->pid);
+	length = proc_file_read(path, q->command, sizeof q->command);
+	for (ssize_t i = 0; i + 1 < length; i++)
+		if (q->command[i] == '\0')
+			q->command[i] = ' ';
+}
+
+static void look(struct question *q)
+{
+	if (q->about == ABOUT_ADDRESS)
+		q->found = outward_read(&q->call, &q->to);
+	else
+		read_command(q);
+}
+
+static void release(struct witness *w)
+{
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+static void *work(void *context)
+{
+	struct witness *w = context;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->left) {
+		struct question q;
+
+		if (w->state != ASKED) {
+			pthread_cond_wait(&w->changed, &w->lock);
+			continue;
+		}
+		q = w->question;
+		pthread_mutex_unlock(&w->lock);
+		look(&q);
+		pthread_mutex_lock(&w->lock);
+		w->question = q;
+		w->state = ANSWERED;
+		pthread_cond_broadcast(&w->changed);
+	}
+	pthread_mutex_unlock(&w->lock);
+	release(w);
+	return NULL;
+}
+
+static struct witness *make(void)
+{
+	struct witness *w = calloc(1, sizeof *w);
+	pthread_condattr_t clock;
+	pthread_attr_t thread;
+	sigset_t all, before;
+	pthread_t id;
+	int error;
+
+	if (!w)
+		return NULL;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_attr_init(&thread);
+	pthread_attr_setdetachstate(&thread, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&thread, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&id, &thread, work, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&thread);
+	if (error == 0)
+		return w;
+	release(w);
+	return NULL;
+}
+
+/* Returns false without an answer. One that comes too late is thrown away when the next question finds it. */
+static bool ask(struct witness **witness, struct question *q)
+{
+	struct witness *w = *witness ? *witness : (*witness = make());
+	struct timespec until;
+	bool has_answer = false;
+
+	if (!w)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += WITNESS_PATIENCE_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&w->lock);
+	if (w->state != ASKED) {
+		w->question = *q;
+		w->state = ASKED;
+		pthread_cond_broadcast(&w->changed);
+		while (w->state == ASKED && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
+			continue;
+		has_answer = w->state == ANSWERED;
+		if (has_answer) {
+			*q = w->question;
+			w->state = IDLE;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	return has_answer;
+}
+
+bool witness_address(struct witness **witness, const struct seccomp_notif *call, struct outward *out)
+{
+	struct question q = { .about = ABOUT_ADDRESS, .call = *call };
+
+	if (!ask(witness, &q) || !q.found)
+		return false;
+	*out = q.to;
+	return true;
+}
+
+size_t witness_command(struct witness **witness, pid_t pid, char text[WITNESS_COMMAND])
+{
+	struct question q = { .about = ABOUT_COMMAND, .pid = pid };
+
+	if (!ask(witness, &q))
+		q.command[0] = '\0';
+	memcpy(text, q.command, sizeof q.command);
+	return strlen(text);
+}
+
+void witness_free(struct witness *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->left = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the memory of processes inside, in a thread of its own.
+ *
+ * A page of a program may lie in a file of the view, or of a file system that does not answer, and another thread of it may hold its map for long: who reads there waits for whom the
+ * program chooses. The supervisor holds the limits and watches the view's server, so it never reads itself: it asks, waits for a moment that is bounded, and goes on without an answer.
+ * While the last question is unanswered none is asked.
+ */
+#ifndef CORDON_ISOLATE_SUPERVISE_WITNESS_H
+#define CORDON_ISOLATE_SUPERVISE_WITNESS_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "isolate/supervise/outward.h"
+
+#define WITNESS_PATIENCE_MS 20
+#define WITNESS_COMMAND 256
+
+struct witness;
+
+/* What a notified call has for an address: outward_read(). False also when there was no answer in time. *witness is made when it is NULL, and is the caller's. */
+bool witness_address(struct witness **witness, const struct seccomp_notif *call, struct outward *out);
+
+/* The command line of a process, with spaces between its words; "" when there was no answer in time. Returns its length. */
+size_t witness_command(struct witness **witness, pid_t pid, char text[WITNESS_COMMAND]);
+
+/* Ends the thread. One that waits ends when what it waits for does. NULL is nothing. */
+void witness_free(struct witness *witness);
+
+#endif
