@@ -41,6 +41,7 @@ struct execution {
 	struct processes processes;
 	bool watches_processes;
 	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
+	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */

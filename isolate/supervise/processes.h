@@ -18,7 +18,7 @@
 #include "isolate/supervise/witness.h"
 
 #define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
-#define PROCESSES_GONE 512
+#define PROCESSES_GONE 4096
 
 struct processes {
 	struct witness *witness;  /* reads what they hold in memory */

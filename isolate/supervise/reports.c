@@ -22,6 +22,8 @@
 #include "isolate/supervise/outside.h"
 #include "isolate/supervise/verdict.h"
 
+#define OWED_US INT64_C(2000000)
+
 static void on_paused(struct execution *x, bool paused)
 {
 	/* The clock stops for who asked, and for nobody inside. */
@@ -56,15 +58,18 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 }
 
 /*
- * How many the kernel refused for want of a route that were not told with their address. Those that were are in its count too, some of them a sample later; what is not found by then
- * was refused for another reason.
+ * How many the kernel refused for want of a route that were not told with their address. Those that were are in its count too, some of them samples later; what is not found there for
+ * OWED_US after the last was told was refused for another reason.
  */
 static uint32_t untold(struct execution *x, uint32_t refused)
 {
 	uint64_t told = x->result->hosts.total - x->hosts_told, known = x->hosts_owed + told;
+	int64_t now_us = loop_now_us();
 
+	if (told > 0)
+		x->hosts_told_us = now_us;
 	x->hosts_told = x->result->hosts.total;
-	x->hosts_owed = known < refused ? 0 : known - refused < told ? known - refused : told;
+	x->hosts_owed = known > refused && now_us - x->hosts_told_us < OWED_US ? known - refused : 0;
 	return known < refused ? refused - (uint32_t)known : 0;
 }
 
