@@ -41,6 +41,7 @@ int filter_install_notifying(enum seccomp_profile profile, bool own_network, int
 {
 	/* A call that waits for its answer is not interrupted by mere signals, where the kernel can (5.19). */
 	static const unsigned FLAGS[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, SECCOMP_FILTER_FLAG_NEW_LISTENER };
+
 	*listener = -1;
 	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return filter_install(profile, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files of /proc. See proc_file.h. Some are given in pieces of a page, so reading goes on to the end. */
+/* Small files of /proc. See proc_file.h. Some are given in pieces of a page, so reading goes on to the end. Nothing is allocated: PID 1 reads them, too, in a process that may have been forked from an interpreter. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -8,6 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 ssize_t proc_file_read(const char *path, char *text, size_t size)
@@ -24,4 +27,60 @@ ssize_t proc_file_read(const char *path, char *text, size_t size)
 	text[length] = '\0';
 	errno = saved;
 	return got < 0 ? -1 : (ssize_t)length;
+}
+
+ssize_t proc_file_command(pid_t pid, char *text, size_t size)
+{
+	char path[40];
+	ssize_t length;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	length = proc_file_read(path, text, size);
+	for (ssize_t i = 0; i + 1 < length; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return length;
+}
+
+void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most)
+{
+	char text[8192];
+
+	if (proc_file_read(path, text, sizeof text) <= 0)
+		return;
+	for (char *next = text, *end; *count < most; next = end) {
+		long child = strtol(next, &end, 10);
+
+		if (end == next)
+			break;
+		list[(*count)++] = (pid_t)child;
+	}
+}
+
+uint64_t proc_stat_field(const char *text, int field)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int i = 2; at && i < field; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+pid_t proc_status_innermost(const char *text, unsigned *levels)
+{
+	const char *line = strstr(text, "\nNSpid:"), *next = line ? line + strlen("\nNSpid:") : NULL;
+	unsigned count = 0;
+	long number = 0;
+
+	for (char *end; next && *next != '\n'; next = end) {
+		long value = strtol(next, &end, 10);
+
+		if (end == next)
+			break;
+		number = value;
+		count++;
+	}
+	if (levels)
+		*levels = count;
+	return (pid_t)number;
 }

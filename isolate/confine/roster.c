@@ -29,43 +29,33 @@ static void send_report(int socket, const struct report *report)
 		;
 }
 
-/* The numbers behind the name in a stat file: proc_pid_stat(5). Fields are numbered as there, from 3. Returns false when the process is gone. */
-static bool read_stat(pid_t pid, uint64_t *fields, unsigned count)
+/* Returns false when the process is gone. */
+static bool read_stat(pid_t pid, char *text, size_t size)
 {
-	char path[40], text[1024], *at;
+	char path[40];
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (proc_file_read(path, text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || !at[1])
-		return false;
-	at += 4; /* ") S " */
-	for (unsigned i = 4; i < count; i++)
-		fields[i] = strtoull(at, &at, 10);
-	return true;
+	return proc_file_read(path, text, size) > 0;
 }
 
 static void tell_process(struct roster *r, pid_t pid)
 {
-	uint64_t fields[5] = { 0 };
 	struct report report;
-	char path[40];
+	char stat[1024];
 	ssize_t length;
 
 	report_init(&report, REPORT_PROCESS);
 	report.pid = (uint32_t)pid;
-	if (read_stat(pid, fields, 5))
-		report.parent = (uint32_t)fields[4];
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	length = proc_file_read(path, report.context, sizeof report.context);
+	if (read_stat(pid, stat, sizeof stat))
+		report.parent = (uint32_t)proc_stat_field(stat, PROC_STAT_PARENT);
+	length = proc_file_command(pid, report.context, sizeof report.context);
 	/* The program is started with vfork(2)'s semantics, which end a moment before its new memory has a command line. */
 	for (int tries = 0; length == 0 && tries < PATIENCE; tries++) {
 		const struct timespec moment = { 0, 200000 };
 
 		nanosleep(&moment, NULL);
-		length = proc_file_read(path, report.context, sizeof report.context);
+		length = proc_file_command(pid, report.context, sizeof report.context);
 	}
-	for (ssize_t i = 0; i + 1 < length; i++)
-		if (report.context[i] == '\0')
-			report.context[i] = ' ';
 	send_report(r->socket, &report);
 }
 
@@ -109,10 +99,11 @@ struct cpu {
 static void add_cpu(void *context, pid_t pid)
 {
 	struct cpu *cpu = context;
-	uint64_t fields[18];
+	char stat[1024];
 
-	if (read_stat(pid, fields, 18))
-		cpu->ticks += fields[14] + fields[15] + fields[16] + fields[17];
+	if (read_stat(pid, stat, sizeof stat))
+		for (int field = PROC_STAT_CPU_FIRST; field <= PROC_STAT_CPU_LAST; field++)
+			cpu->ticks += proc_stat_field(stat, field);
 }
 
 /* Sent to an address outside, where a network of its own has no route: what the kernel counted for both versions of the protocol. */

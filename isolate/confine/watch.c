@@ -67,7 +67,7 @@ static int visit_namespace(struct visit *v)
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {
 	_Alignas(struct entry) char block[4096];
-	char path[64], text[8192];
+	char path[64];
 	long got;
 	int fd;
 
@@ -82,15 +82,7 @@ static void add_children(pid_t pid, pid_t *list, unsigned *count)
 			if (name[0] < '1' || name[0] > '9')
 				continue;
 			snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, name);
-			if (proc_file_read(path, text, sizeof text) <= 0)
-				continue;
-			for (char *next = text, *end; *count < MOST_DESCENDANTS; next = end) {
-				long child = strtol(next, &end, 10);
-
-				if (end == next)
-					break;
-				list[(*count)++] = (pid_t)child;
-			}
+			proc_file_children(path, list, count, MOST_DESCENDANTS);
 		}
 	close(fd);
 }
@@ -113,21 +105,6 @@ static int visit_all(bool whole_namespace, struct visit *v)
 	return whole_namespace ? visit_namespace(v) : visit_descendants(v);
 }
 
-/* Field number n (from 3, the state) of a stat file: proc_pid_stat(5). What stands before, the name, may hold anything. */
-static uint64_t stat_field(const char *text, int n)
-{
-	const char *at = strrchr(text, ')');
-
-	for (int field = 2; at && field < n; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
-#define STAT_PARENT 4
-#define STAT_FLAGS 9
-#define STAT_THREADS 20
-#define STAT_RESIDENT 24
-
 #define FORKED_NO_EXEC 0x40 /* PF_FORKNOEXEC */
 
 /*
@@ -136,9 +113,9 @@ static uint64_t stat_field(const char *text, int n)
  */
 static bool on_parents_memory(pid_t pid, const char *stat)
 {
-	pid_t parent = (pid_t)stat_field(stat, STAT_PARENT);
+	pid_t parent = (pid_t)proc_stat_field(stat, PROC_STAT_PARENT);
 
-	return (stat_field(stat, STAT_FLAGS) & FORKED_NO_EXEC) && parent > 1 && syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+	return (proc_stat_field(stat, PROC_STAT_FLAGS) & FORKED_NO_EXEC) && parent > 1 && syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
 }
 
 /* Threads count as processes: so does the limit, RLIMIT_NPROC. */
@@ -152,14 +129,14 @@ static void add_resident(struct visit *v, pid_t pid)
 		if (proc_file_read(path, text, sizeof text) <= 0)
 			return;
 		if (on_parents_memory(pid, text)) {
-			v->count += (uint32_t)stat_field(text, STAT_THREADS);
+			v->count += (uint32_t)proc_stat_field(text, PROC_STAT_THREADS);
 			return;
 		}
-		if (!(stat_field(text, STAT_FLAGS) & FORKED_NO_EXEC))
+		if (!(proc_stat_field(text, PROC_STAT_FLAGS) & FORKED_NO_EXEC))
 			break;
 	}
-	v->bytes += stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE);
-	v->count += (uint32_t)stat_field(text, STAT_THREADS);
+	v->bytes += proc_stat_field(text, PROC_STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE);
+	v->count += (uint32_t)proc_stat_field(text, PROC_STAT_THREADS);
 }
 
 static void add_proportional(struct visit *v, pid_t pid)
@@ -231,7 +208,7 @@ uint64_t watch_own_resident(void)
 {
 	char text[1024];
 
-	return proc_file_read("/proc/self/stat", text, sizeof text) > 0 ? stat_field(text, STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	return proc_file_read("/proc/self/stat", text, sizeof text) > 0 ? proc_stat_field(text, PROC_STAT_RESIDENT) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 unsigned watch_kill_all(bool whole_namespace)

@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "isolate/supervise/clock.h"
 
 /*
  * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking, by its /proc name; a socket has MSG_DONTWAIT, and a file
@@ -138,14 +139,6 @@ static bool has_more(int fd)
 	return poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN);
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 void capture_finish(struct capture *c, int64_t deadline_us)
 {
 	/* A pipe holds at most 1 MiB by default, so a writer that is still there cannot keep us. */
@@ -163,7 +156,7 @@ void capture_finish(struct capture *c, int64_t deadline_us)
 			continue;
 		}
 		if (deadline_us > 0)
-			wait_ms = now_us() >= deadline_us ? 0 : (int)((deadline_us - now_us()) / 1000) + 1;
+			wait_ms = clock_now_us() >= deadline_us ? 0 : (int)((deadline_us - clock_now_us()) / 1000) + 1;
 		if (poll(&ready, 1, wait_ms) == 0)
 			break; /* the deadline */
 		capture_pass(c);

@@ -27,6 +27,7 @@
 #include "fs/scratch.h"
 #include "fs/workspace.h"
 #include "isolate/confine/message.h"
+#include "isolate/supervise/clock.h"
 #include "isolate/supervise/conversation.h"
 #include "isolate/supervise/loop.h"
 #include "isolate/supervise/verdict.h"
@@ -68,7 +69,7 @@ static int open_loop(struct execution *x)
 	    loop_watch(x, x->streams->control, FROM_CALLER) != 0 || loop_watch(x, x->view.launch.control, FROM_VIEW) != 0 ||
 	    loop_watch(x, x->view_check, FROM_VIEW_CHECK) != 0)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
-	loop_set_timer(x, loop_now_us() + START_US);
+	loop_set_timer(x, clock_now_us() + START_US);
 	if (x->feed.source >= 0)
 		loop_feed(x, false);
 	return 0;
@@ -329,7 +330,7 @@ static void release(struct execution *x, int status)
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
 	finish_streams(x);
-	notify_flush(&x->notify, loop_now_us(), true);
+	notify_flush(&x->notify, clock_now_us(), true);
 	processes_close(&x->processes, x->log);
 	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
 	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
@@ -361,7 +362,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	int status;
 
 	block_write_signals(&before, &own);
-	x.launched_us = loop_now_us();
+	x.launched_us = clock_now_us();
 	status = start(&x, flags);
 	if (status < 0 && x.view.interrupted)
 		status = was_interrupted(&x);

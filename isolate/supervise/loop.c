@@ -19,22 +19,14 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "isolate/confine/reap.h"
+#include "isolate/supervise/clock.h"
 #include "isolate/supervise/reports.h"
 
 #define GRACE_US INT64_C(300000)
 #define READ_AT_ONCE (256 * 1024)
-
-int64_t loop_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 void loop_set_timer(struct execution *x, int64_t at_us)
 {
@@ -62,13 +54,13 @@ void loop_end(struct execution *x)
 		return;
 	x->phase = ENDING;
 	if (x->ended_us == 0)
-		x->ended_us = loop_now_us();
+		x->ended_us = clock_now_us();
 	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
 	if (x->inner >= 0)
 		shutdown(x->inner, SHUT_WR);
 	else
 		shutdown(x->launch.control, SHUT_WR);
-	loop_set_timer(x, loop_now_us() + GRACE_US);
+	loop_set_timer(x, clock_now_us() + GRACE_US);
 }
 
 static void kill_now(struct execution *x)
@@ -78,7 +70,7 @@ static void kill_now(struct execution *x)
 	x->phase = KILLED;
 	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
 	cgroup_kill(&x->cgroup);
-	loop_set_timer(x, loop_now_us() + 10 * GRACE_US);
+	loop_set_timer(x, clock_now_us() + 10 * GRACE_US);
 }
 
 void loop_fail(struct execution *x, const struct error *why)
@@ -161,7 +153,7 @@ void loop_ask_to_pause(struct execution *x, bool pause)
 
 int64_t loop_elapsed_us(const struct execution *x)
 {
-	return x->program_started ? (x->paused ? x->paused_us : loop_now_us()) - x->started_us : 0;
+	return x->program_started ? (x->paused ? x->paused_us : clock_now_us()) - x->started_us : 0;
 }
 
 static void on_inner(struct execution *x)
@@ -176,7 +168,7 @@ static void on_inner(struct execution *x)
 		loop_end(x);
 	} else {
 		shutdown(x->launch.control, SHUT_WR);
-		loop_set_timer(x, loop_now_us() + GRACE_US);
+		loop_set_timer(x, clock_now_us() + GRACE_US);
 	}
 }
 
@@ -186,7 +178,7 @@ static void on_process(struct execution *x)
 	if (x->inner >= 0)
 		reports_read(x, x->inner, true);
 	if (x->ended_us == 0)
-		x->ended_us = loop_now_us(); /* PID 1 went without a word */
+		x->ended_us = clock_now_us(); /* PID 1 went without a word */
 	x->gone = true;
 }
 
@@ -269,7 +261,7 @@ void loop_read_all(void *execution)
 static void on_notify(struct execution *x)
 {
 	/* What came before a call is told before it: the program waits in it, so all that it wrote is there to be read. A listener that is closed has left the epoll set by itself. */
-	notify_read(&x->notify, loop_now_us());
+	notify_read(&x->notify, clock_now_us());
 	loop_watch_processes(x);
 }
 

@@ -58,9 +58,6 @@ struct execution {
 	int outer_status;
 };
 
-/* CLOCK_MONOTONIC in microseconds. */
-int64_t loop_now_us(void);
-
 /* Arms the execution's timer for a moment of that clock; 0 disarms it. */
 void loop_set_timer(struct execution *x, int64_t at_us);
 

@@ -18,11 +18,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
 #include "isolate/confine/proc_file.h"
+#include "isolate/supervise/clock.h"
 
 /* SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, missing from older headers: who calls hands its CPU to who answers, and gets it back. */
 #define NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
@@ -49,14 +49,6 @@ static bool read_comm(int listener, uint64_t id, int pid, char comm[16])
 		return true;
 	memset(comm, 0, 16);
 	return false;
-}
-
-static int64_t clock_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 static void count(struct refused_calls *sums, const char *name)
@@ -195,7 +187,7 @@ bool notify_read(struct notify *n, int64_t now_us)
 {
 	union request in;
 
-	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_us() - now_us < TURN_US && receive(n, &in); i++) {
+	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in); i++) {
 		n->before(n->context);
 		serve(n, &in.request, now_us);
 	}

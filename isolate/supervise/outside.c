@@ -8,9 +8,6 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "isolate/confine/proc_file.h"
 
@@ -18,7 +15,7 @@
 
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {
-	char path[320], text[8192];
+	char path[320];
 	struct dirent *entry;
 	DIR *tasks;
 
@@ -26,40 +23,20 @@ static void add_children(pid_t pid, pid_t *list, unsigned *count)
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks))) {
 		snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || proc_file_read(path, text, sizeof text) <= 0)
-			continue;
-		for (char *next = text, *end; *count < MOST; next = end) {
-			long child = strtol(next, &end, 10);
-
-			if (end == next)
-				break;
-			list[(*count)++] = (pid_t)child;
-		}
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			proc_file_children(path, list, count, MOST);
 	}
 	if (tasks)
 		closedir(tasks);
 }
 
-/* The last number of the NSpid line, and how many there are. */
-static long innermost(pid_t pid, unsigned *levels)
+static pid_t innermost(pid_t pid, unsigned *levels)
 {
-	char path[40], text[4096], *line;
-	long number = 0;
+	char path[40], text[4096];
 
-	*levels = 0;
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	line = proc_file_read(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
-	for (char *next = line ? line + strlen("\nNSpid:") : NULL, *end; next && *next != '\n'; next = end) {
-		long value = strtol(next, &end, 10);
-
-		if (end == next)
-			break;
-		number = value;
-		++*levels;
-		if (*end == '\n')
-			break;
-	}
-	return number;
+	proc_file_read(path, text, sizeof text);
+	return proc_status_innermost(text, levels);
 }
 
 pid_t outside_pid(pid_t top, pid_t inside)

@@ -26,7 +26,6 @@
 
 #define FEW 8          /* processes whose children are looked for */
 #define CHILDREN_AT_ONCE 64
-#define STAT_EXIT_CODE 52
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
 struct exit_info {
@@ -51,27 +50,6 @@ static long number_after(const char *text, const char *key)
 	const char *line = strstr(text, key);
 
 	return line ? strtol(line + strlen(key), NULL, 10) : 0;
-}
-
-/* The last number of the NSpid line: what the process is called in the innermost namespace. */
-static pid_t innermost(const char *status)
-{
-	const char *at = strstr(status, "\nNSpid:");
-	long number = 0;
-
-	if (!at)
-		return 0;
-	at += strlen("\nNSpid:");
-	for (char *end; *at && *at != '\n'; at = end) {
-		long next = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		number = next;
-		if (*end == '\n')
-			break;
-	}
-	return (pid_t)number;
 }
 
 static ssize_t read_status(pid_t pid, char *text, size_t size)
@@ -195,9 +173,9 @@ void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
 		return;
 	if (read_status(thread, status, sizeof status) > 0 && number_after(status, "\nTgid:") == thread) {
-		seen.inside = innermost(status);
+		seen.inside = proc_status_innermost(status, NULL);
 		if (read_status((pid_t)number_after(status, "\nPPid:"), parent, sizeof parent) > 0)
-			seen.parent = innermost(parent);
+			seen.parent = proc_status_innermost(parent, NULL);
 		witness_command(&p->witness, thread, command);
 	}
 	/* What was read is of this process if it still holds the number. */
@@ -207,32 +185,30 @@ void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 		begin(p, log, &seen, pidfd);
 }
 
+static bool is_known(const struct processes *p, pid_t outside)
+{
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->live[i].outside == outside)
+			return true;
+	return false;
+}
+
 void processes_look(struct processes *p, struct event_log *log)
 {
-	pid_t found[CHILDREN_AT_ONCE];
-	char path[64], text[2048];
+	pid_t children[CHILDREN_AT_ONCE];
 	unsigned count = 0;
 
 	if (p->count > FEW)
 		return;
 	for (unsigned i = 0; i < p->count; i++) {
-		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->live[i].outside, (int)p->live[i].outside);
-		if (p->live[i].outside <= 0 || proc_file_read(path, text, sizeof text) <= 0)
-			continue;
-		for (char *next = text, *end; count < CHILDREN_AT_ONCE; next = end) {
-			pid_t child = (pid_t)strtol(next, &end, 10);
-			unsigned known = 0;
+		char path[64];
 
-			if (end == next)
-				break;
-			while (known < p->count && p->live[known].outside != child)
-				known++;
-			if (known == p->count)
-				found[count++] = child;
-		}
+		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->live[i].outside, (int)p->live[i].outside);
+		proc_file_children(path, children, &count, CHILDREN_AT_ONCE);
 	}
 	for (unsigned i = 0; i < count; i++)
-		processes_notice(p, log, found[i]);
+		if (!is_known(p, children[i]))
+			processes_notice(p, log, children[i]);
 }
 
 /* Whether a report is of a process that was told to be gone: PID 1 may have seen it a moment before, or while its parent had not collected it. */
@@ -268,15 +244,12 @@ static void end(struct processes *p, struct event_log *log, struct process *gone
  */
 static bool read_zombie(const struct process *gone, int *status)
 {
-	char path[40], text[1024], *at;
+	char path[40], text[1024];
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)gone->outside);
 	if (proc_file_read(path, text, sizeof text) <= 0)
 		return false;
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < STAT_EXIT_CODE; field++)
-		at = strchr(at + 1, ' ');
-	*status = at ? (int)strtol(at, NULL, 10) : 0;
+	*status = (int)proc_stat_field(text, PROC_STAT_EXIT_CODE);
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)gone->outside);
 	return (*status != 0 || readlink(path, text, sizeof text) > 0) && is_there(gone->pidfd);
 }
@@ -305,10 +278,10 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 {
 	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
 	int status = 0;
-	bool is_known = read_zombie(gone, &status) || read_collected(gone, &status);
+	bool says_how = read_zombie(gone, &status) || read_collected(gone, &status);
 
-	if (is_known || is_collected || !is_there(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
-		end(p, log, gone, is_known, status);
+	if (says_how || is_collected || !is_there(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
+		end(p, log, gone, says_how, status);
 }
 
 void processes_read(struct processes *p, struct event_log *log)

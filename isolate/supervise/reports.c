@@ -19,6 +19,7 @@
 
 #include "isolate/confine/message.h"
 #include "isolate/confine/report.h"
+#include "isolate/supervise/clock.h"
 #include "isolate/supervise/outside.h"
 #include "isolate/supervise/verdict.h"
 
@@ -30,10 +31,10 @@ static void on_paused(struct execution *x, bool paused)
 	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
 		return;
 	if (paused) {
-		x->paused_us = loop_now_us();
+		x->paused_us = clock_now_us();
 	} else {
-		x->started_us += loop_now_us() - x->paused_us;
-		x->first_us += (uint64_t)(loop_now_us() - x->paused_us);
+		x->started_us += clock_now_us() - x->paused_us;
+		x->first_us += (uint64_t)(clock_now_us() - x->paused_us);
 	}
 	x->paused = paused;
 	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
@@ -64,7 +65,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 static uint32_t untold(struct execution *x, uint32_t refused)
 {
 	uint64_t told = x->result->hosts.total - x->hosts_told, known = x->hosts_owed + told;
-	int64_t now_us = loop_now_us();
+	int64_t now_us = clock_now_us();
 
 	if (told > 0)
 		x->hosts_told_us = now_us;
@@ -76,7 +77,7 @@ static uint32_t untold(struct execution *x, uint32_t refused)
 static void on_sample(struct execution *x, const struct report *r)
 {
 	event_log_sample(x->log, r, untold(x, r->count), loop_elapsed_us(x));
-	notify_flush(&x->notify, loop_now_us(), false);
+	notify_flush(&x->notify, clock_now_us(), false);
 }
 
 static void on_process_seen(struct execution *x, const struct report *r)
@@ -95,7 +96,7 @@ static void on_started(struct execution *x, const struct report *r)
 	x->phase = RUNNING;
 	x->first_us = r->at_us;
 	x->program_started = true;
-	x->started_us = loop_now_us();
+	x->started_us = clock_now_us();
 	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
 	for (int number = 1; number < 64; number++)
 		if (x->held_signals & (UINT64_C(1) << number))
@@ -111,7 +112,7 @@ static void on_ended(struct execution *x, const struct report *r)
 	x->ended = true;
 	x->last_us = r->at_us;
 	if (x->ended_us == 0)
-		x->ended_us = loop_now_us();
+		x->ended_us = clock_now_us();
 	x->result->confinement.layers |= r->layers;
 	verdict_usage(x->result, r);
 }

@@ -14,7 +14,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -40,24 +39,12 @@ struct witness {
 	bool left; /* by its owner */
 };
 
-static void read_command(struct question *q)
-{
-	char path[40];
-	ssize_t length;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)q->pid);
-	length = proc_file_read(path, q->command, sizeof q->command);
-	for (ssize_t i = 0; i + 1 < length; i++)
-		if (q->command[i] == '\0')
-			q->command[i] = ' ';
-}
-
 static void look(struct question *q)
 {
 	if (q->about == ABOUT_ADDRESS)
 		q->found = outward_read(&q->call, &q->to);
 	else
-		read_command(q);
+		proc_file_command(q->pid, q->command, sizeof q->command);
 }
 
 static void release(struct witness *w)
