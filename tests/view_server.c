@@ -314,6 +314,40 @@ static void test_events(void)
 	ok(sound, "every datagram is whole");
 }
 
+/* Where nobody asked for opens they are counted and not sent. */
+static void test_counting(void)
+{
+	struct event_head refusal = { .kind = EVENT_DENIED, .rule = -1, .count = 1 };
+	struct event_sink *sink;
+	bool opened = false, denied = false;
+	uint64_t sum = 0;
+	char bytes[65536];
+	ssize_t got;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
+		exit(2);
+	sink = event_sink_new(pair[0], false);
+	ok(event_counts(sink, EVENT_OPENED) && event_counts(sink, EVENT_OPENED), "an open is counted and no more");
+	ok(!event_counts(sink, EVENT_DENIED), "a refusal is told all the same");
+	event_put(sink, &refusal, "/x", 2, 1);
+	event_finish(sink);
+	while ((got = recv(pair[1], bytes, sizeof bytes, 0)) > 0) {
+		struct event e;
+		size_t at = 0;
+
+		while (event_parse(bytes, (size_t)got, &at, &e) > 0) {
+			opened |= e.head.kind == EVENT_OPENED;
+			denied |= e.head.kind == EVENT_DENIED;
+			sum += e.head.kind == EVENT_SUMMARY ? e.head.count : 0;
+		}
+	}
+	ok(denied && !opened && sum == 2, "the refusal and the sum are sent, no open is");
+	event_sink_free(sink);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void test_parser(void)
 {
 	struct event_head good = { .magic = 0x434f4556u, .kind = EVENT_OPENED, .path_length = 2, .count = 1 }, bad;
@@ -402,6 +436,7 @@ int main(void)
 	test_listing();
 	test_refusals();
 	test_events();
+	test_counting();
 	test_parser();
 	test_slow_reader();
 	test_supervisor_gone();

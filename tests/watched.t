@@ -219,6 +219,7 @@ def _():
         for host in ("192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "255.255.255.255"):
             if (call, host) not in told:
                 tap.ok(False, "%s to %s is told: %r" % (call, host, told))
+    tap.ok(not [t for t in told if t[1] in ("224.0.0.1", "224.0.0.251")], "what may be sent to oneself is not told for one outside: %r" % told)
     tap.ok(not [t for t in told if t[1] and re.search(r"127\.|::1$|^0\.0\.0\.0$|^::$", t[1]) and t[1] != "2001:db8::1"], "no address of its own is told: %r" % told)
 
 
@@ -236,6 +237,42 @@ os.waitpid(pid, 0)
 try: socket.create_connection(('192.0.2.77', 99))
 except OSError: os._exit(5)
 """
+
+
+@tap.test("what was told with its address is not told again as a count")
+def _():
+    code = ("import socket, time\nend = time.monotonic() + 1.5\ncount = 0\nwhile time.monotonic() < end:\n s = socket.socket()\n count += s.connect_ex(('192.0.2.1', 80)) == 101\n s.close()\nprint(count)")
+    events, result = watched("--", PYTHON, "-c", code)
+    tap.between(int(result.out), 100, 10 ** 9, "connections")
+    tap.equal([e for e in of(events, "net.denied") if "host" not in e["data"]], [], "counts without an address")
+    tap.equal(sum(e["data"]["count"] for e in of(events, "net.denied")), int(result.out), "sum")
+
+
+@tap.test("what a process wrote is told before its end, also when another ended before")
+def _():
+    code = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nfor text in (b'', b'written'):\n"
+            " if os.fork() == 0:\n  signal.sigwait([signal.SIGUSR1])\n  os.write(1, text)\n  os._exit(0)\nos.write(1, b'up\\n')\nos.wait()\nos.wait()")
+    name = os.path.join(leaks.scratch(), "events")
+    process = sandbox.start("run", "--events", name, "--", PYTHON, "-c", code)
+    tap.equal(process.stdout.readline(), b"up\n", "they wait")
+
+    def started():
+        with open(name, encoding="utf-8") as file:
+            return [e["data"] for e in map(json.loads, file) if e["type"] == "process.started"]
+    tap.eventually(lambda: len(started()) == 3, "both are told", 10)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        for child in started()[1:]:
+            os.kill(child["pid"], signal.SIGUSR1)
+            tap.eventually(lambda: not os.path.exists("/proc/%d" % child["pid"]), "it has ended", 10)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    tap.equal(sandbox.finish(process)[0], 0, "status")
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    written = next(i for i, e in enumerate(events) if e["type"] == "output.stdout" and e["data"]["text"] == "written")
+    ended = next(i for i, e in enumerate(events) if e["type"] == "process.exited" and e["data"].get("pid") == started()[2]["pid"])
+    tap.ok(written < ended, "written is number %d, its end %d" % (written, ended))
 
 
 @tap.test("a program that nobody may look into is told of as others are")
