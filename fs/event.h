@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "fs/written.h"
+
 enum event_kind {
 	EVENT_OPENED = 1,   /* fs.opened */
 	EVENT_DENIED,       /* fs.denied */
@@ -39,10 +41,11 @@ struct event_head {
 	uint32_t flags;
 	int32_t rule;                /* index in the policy, or one of the above, or -1: never named */
 	int32_t pid;                 /* in the namespace of whoever runs cordon; 0 when not known */
-	uint32_t reserved;
+	uint32_t is_placed;          /* 1: written is known, else 0 */
 	uint64_t count;
 	int64_t time_ns;             /* CLOCK_REALTIME of the first of them */
 	char comm[16];               /* NUL-terminated; "" when not known */
+	uint64_t written[WRITTEN_STREAMS]; /* bytes that the program had written before the first of them (fs/written.h) */
 };
 
 struct event {

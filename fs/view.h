@@ -17,6 +17,7 @@
 #include "fs/object.h"
 #include "fs/policy.h"
 #include "fs/tree.h"
+#include "fs/written.h"
 
 #define VIEW_TREES_MAX 1024
 #define VIEW_BLOCK (1u << 20) /* most that is read at a time */
@@ -82,6 +83,7 @@ struct view {
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	size_t listed;           /* bytes that open listings hold */
 	struct awake awake;      /* whether to sleep between two requests */
+	struct written_view written; /* where a refusal stands in what the program writes */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];

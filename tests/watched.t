@@ -78,6 +78,64 @@ def _():
     tap.like(result.errors, r"2 connections refused, top: \S+ \(1 time\), allow with: --network allow", "summary")
 
 
+# Nothing in it waits for anything but a child: what comes first is for the supervisor to find out.
+STORY = """
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def say(stream, text): os.write(stream, (text + ' ').encode())
+for turn in range(20):
+    say(1, 'before-open')
+    try: open(sys.argv[1] + '/.env.%d' % turn)
+    except FileNotFoundError: say(2, 'before-write')
+    try: open(sys.argv[1] + '/note-%d' % turn, 'w')
+    except OSError: say(1, 'before-ptrace')
+    libc.ptrace(0, turn, 0, 0)
+    say(2, 'before-connect')
+    try: socket.create_connection(('192.0.2.1', 80 + turn))
+    except OSError: say(1, 'before-fork')
+    pid = os.fork()
+    if pid == 0:
+        say(1, 'child')
+        os._exit(0)
+    say(2, 'after-fork')
+    os.waitpid(pid, 0)
+"""
+
+
+@tap.test("a hidden file, a write, a call, a connection, a fork and what is printed between them are told in order, each time", deadline=60)
+def _():
+    top = leaks.scratch()
+    for turn in range(20):
+        with open(os.path.join(top, ".env.%d" % turn), "w", encoding="utf-8") as file:
+            file.write("secret")
+    os.chmod(top, 0o755)
+    events, result = watched("--ro", top, "--", PYTHON, "-c", STORY, top)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    names = {"process.started": "fork", "syscall.denied": "ptrace", "net.denied": "connect"}
+    told, children = [], 0
+    main = of(events, "process.started")[0]["data"]["pid"]
+    for event in events[events.index(of(events, "process.started")[0]) + 1:]:
+        data = event["data"]
+        if event["type"].startswith("output."):
+            told += data["text"].split()
+        elif event["type"] == "fs.denied":
+            told.append("open" if "/.env." in data["path"] else "write")
+        elif event["type"] in names:
+            told.append(names[event["type"]])
+        if event["type"] in ("fs.denied", "syscall.denied", "net.denied"):
+            tap.equal((data["pid"], bool(data["rule"])), (main, True), "who was refused and by which rule: %s" % event)
+    tap.equal(told.count("child"), 20, "children")
+    # A child and its maker go on at the same time.
+    for at in [i for i, what in enumerate(told) if what == "child"]:
+        children += "fork" in told[:at]
+    tap.equal(children, 20, "a child is told of before what it prints")
+    told = [what for what in told if what != "child"]
+    turn = ["before-open", "open", "before-write", "write", "before-ptrace", "ptrace", "before-connect", "connect", "before-fork", "fork", "after-fork"]
+    for number in range(20):
+        tap.equal(told[number * len(turn):(number + 1) * len(turn)], turn, "turn %d" % number)
+    tap.equal(len(told), 20 * len(turn), "nothing else")
+
+
 SHORT = """
 import os, subprocess
 for i in range(200):
@@ -251,10 +309,10 @@ def _():
 @tap.test("what a process wrote is told before its end, also when another ended before")
 def _():
     code = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nfor text in (b'', b'written'):\n"
-            " if os.fork() == 0:\n  signal.sigwait([signal.SIGUSR1])\n  os.write(1, text)\n  os._exit(0)\nos.write(1, b'up\\n')\nos.wait()\nos.wait()")
+            " if os.fork() == 0:\n  os.write(1, b'up\\n')\n  signal.sigwait([signal.SIGUSR1])\n  os.write(1, text)\n  os._exit(0)\nos.wait()\nos.wait()")
     name = os.path.join(leaks.scratch(), "events")
     process = sandbox.start("run", "--events", name, "--", PYTHON, "-c", code)
-    tap.equal(process.stdout.readline(), b"up\n", "they wait")
+    tap.equal(process.stdout.readline() + process.stdout.readline(), b"up\nup\n", "both are up, and no call of theirs waits for the supervisor")
 
     def started():
         with open(name, encoding="utf-8") as file:

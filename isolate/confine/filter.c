@@ -19,11 +19,11 @@
 static const struct {
 	const char *name;
 	struct sock_fprog plain, notifying, watching;
-	bool watches_addresses;
+	unsigned watches; /* bits of enum watched */
 } FILTERS[PROFILE_COUNT] = {
 	[PROFILE_NONE] = { .name = "none" },
 #define PROGRAM(instructions) { sizeof instructions / sizeof *instructions, (struct sock_filter *)instructions }
-#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), sizeof WATCHING_##id > sizeof NOTIFYING_##id },
+#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), WATCHES_##id },
 #include "isolate/confine/seccomp_profiles.def"
 #undef PROFILE
 };
@@ -50,12 +50,15 @@ int filter_install_notifying(enum seccomp_profile profile, bool own_network, int
 	return *listener >= 0 ? 0 : filter_install(profile, err);
 }
 
-enum watched filter_watched(enum seccomp_profile profile, bool own_network, uint32_t architecture, int number)
+enum watched filter_watched(enum seccomp_profile profile, bool own_network, const struct seccomp_data *call)
 {
-	if (architecture != NATIVE_ARCHITECTURE || profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
+	unsigned watches;
+
+	if (call->arch != NATIVE_ARCHITECTURE || profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return WATCHED_REFUSED;
+	watches = FILTERS[profile].watches & (own_network ? ~0u : ~(unsigned)WATCHED_ADDRESS);
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++)
-		if (WATCHED_CALLS[i].number == number && (WATCHED_CALLS[i].about == WATCHED_PROCESS || (own_network && FILTERS[profile].watches_addresses)))
+		if (WATCHED_CALLS[i].number == call->nr && (WATCHED_CALLS[i].about & watches) && !((uint32_t)call->args[WATCHED_CALLS[i].argument] & WATCHED_CALLS[i].without))
 			return WATCHED_CALLS[i].about;
 	return WATCHED_REFUSED;
 }

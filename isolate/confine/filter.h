@@ -3,9 +3,11 @@
 #ifndef CORDON_ISOLATE_CONFINE_FILTER_H
 #define CORDON_ISOLATE_CONFINE_FILTER_H
 
+#include <linux/seccomp.h>
 #include <stdbool.h>
 
 #include "isolate/confine/limits.h"
+#include "isolate/confine/watched.h"
 #include "isolate/error.h"
 
 /*
@@ -14,13 +16,6 @@
  */
 int filter_install(enum seccomp_profile profile, struct error *err);
 
-/* What a notified call is. */
-enum watched {
-	WATCHED_REFUSED, /* the filter refuses it, and so must the answer */
-	WATCHED_PROCESS, /* it is allowed, and says that a process is new or has become another program */
-	WATCHED_ADDRESS  /* it is allowed, and has an address to look at */
-};
-
 /*
  * The same, and what the filter refuses is told to whoever reads *listener (close-on-exec, the caller's): a refused call waits for an answer there, and gets ENOSYS once the
  * listener is gone. So are the calls of watched_calls.def, those with an address only with own_network: where nothing outside can be reached. Where the kernel gives no listener (another one stands above this process) the plain filter is installed and *listener is -1.
@@ -28,10 +23,10 @@ enum watched {
 int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err);
 
 /*
- * Which of these a call is that was notified under this profile: the one question that the answer depends on. architecture is the notification's: under another ABI than this program's
- * a number means another call, and the filter refuses them all.
+ * What a call is that was notified under this profile: the one question that the answer depends on. It is decided as the filter decided, from what the kernel gives: the number, the values in
+ * registers, and the ABI. Under another ABI than this program's a number means another call, and the filter refuses them all.
  */
-enum watched filter_watched(enum seccomp_profile profile, bool own_network, uint32_t architecture, int number);
+enum watched filter_watched(enum seccomp_profile profile, bool own_network, const struct seccomp_data *call);
 
 /* The name of a system call; "syscall_N" written to text (of 24 bytes at least) for one without, and "foreign_N" under another ABI (architecture as in struct seccomp_data). */
 const char *filter_call_name(uint32_t architecture, int number, char *text, unsigned size);

@@ -4,20 +4,25 @@
 #define CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
 
 #include <linux/filter.h>
+#include <sched.h>
 #include <stddef.h>
 
-/* Which calls of watched_calls.def are told of. */
-enum about { ABOUT_PROCESS = 1, ABOUT_ADDRESS = 2 };
+#include "isolate/confine/watched.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 
 #define SECCOMP_BEGINNING_MOST 128
 
 /*
- * Writes them to out: ENOSYS for numbers that libseccomp does not know, and a notification for calls that are watched. Returns how many. They go over into what follows them, which
+ * Writes them to out: ENOSYS for numbers that libseccomp does not know, and a notification for calls that are watched (about: bits of enum watched). Returns how many. They go over into what follows them, which
  * must be a whole program: a foreign ABI is left to its check.
  */
 size_t seccomp_beginning(unsigned about, struct sock_filter out[SECCOMP_BEGINNING_MOST]);
 
-/* Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it has: number and enum watched. */
+/* Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it has: number, what about, and which bits of which argument they are without. */
 void seccomp_print_watched(void);
 
 #endif

@@ -34,11 +34,6 @@
 
 #include "isolate/confine/seccomp_beginning.h"
 
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080
-#endif
-#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
-
 enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4, SERVING = 8, OTHERS = 16, ACCOUNTED = 32 };
 
 static const struct {
@@ -268,6 +263,14 @@ static void allow_opening(scmp_filter_ctx ctx)
 	allow_if(ctx, SCMP_SYS(openat), 1, &reading);
 }
 
+/* Who serves asks how much is in a pipe, and nothing else of any descriptor. */
+static void allow_counting(scmp_filter_ctx ctx)
+{
+	const struct scmp_arg_cmp counting = masked(1, UINT64_C(0xffffffff), FIONREAD);
+
+	allow_if(ctx, SCMP_SYS(ioctl), 1, &counting);
+}
+
 static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 {
 	memset(decided, 0, sizeof decided);
@@ -280,6 +283,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 		allow_filters(ctx);
 	} else {
 		allow_opening(ctx);
+		allow_counting(ctx);
 		mark(SCMP_SYS(openat));
 	}
 	mark(SCMP_SYS(ioctl));
@@ -333,10 +337,10 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 		die(identifier, E2BIG);
 }
 
-/* What is told of is a call that the profile has allowed without conditions. */
+/* What is told of is a call that the profile has allowed: without conditions, or where it makes a process (allow_clone()) under no others than it is told of under. */
 static unsigned can_watch(const struct profile *p)
 {
-	return (p->groups & EVERY ? ABOUT_PROCESS : 0) | (p->groups & SOCKETS && p->internet ? ABOUT_ADDRESS : 0);
+	return (p->groups & EVERY ? WATCHED_PROCESS : 0) | (p->groups & COMMANDS ? WATCHED_FORK : 0) | (p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);
 }
 
 static void print_names(void)
@@ -367,8 +371,9 @@ int main(void)
 			die("binary tree", EINVAL);
 		add_rules(ctx, &PROFILES[i]);
 		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0, 0);
-		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]) & ABOUT_PROCESS);
+		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]) & ~(unsigned)WATCHED_ADDRESS);
 		print_filter(ctx, "WATCHING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]));
+		printf("#define WATCHES_%s %uu\n\n", PROFILES[i].identifier, can_watch(&PROFILES[i]));
 		seccomp_release(ctx);
 	}
 	print_names();

@@ -23,7 +23,7 @@ struct event_log;
 struct refused_call {
 	const char *name;
 	int64_t arguments[6];
-	int pid;               /* of the thread, as the host numbers it */
+	int pid;               /* of the process, as the host numbers it */
 	char comm[16];
 	uint64_t count;
 	bool internet;         /* it would have been a socket of the internet */

@@ -76,7 +76,7 @@ static int open_loop(struct execution *x)
 }
 
 /* The sandbox's first process stands in its namespaces and waits for the plan: now the view can be mounted there. */
-static int start_view(struct execution *x)
+static int start_view(struct execution *x, const int pipes[WRITTEN_STREAMS])
 {
 	struct composition *c = &x->composition;
 	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
@@ -84,6 +84,12 @@ static int start_view(struct execution *x)
 	event_log_started(x->log, x->options, x->program, x->result);
 	if (c->view_config < 0)
 		return 0;
+	if (x->log) {
+		x->view.written = &x->written;
+		x->view.pipes = pipes;
+		x->view.before = loop_read_until;
+		x->view.context = x;
+	}
 	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
@@ -94,33 +100,28 @@ static int start_view(struct execution *x)
 	return 0;
 }
 
-/*
- * A piece of output was read. What the view refused before the program wrote of it has arrived by now, and is told first; so it is told before other output of the same piece, too,
- * since a pipe does not say when each byte was written.
- */
-static void tell_output(struct execution *x, bool is_error, const char *bytes, size_t length)
+static void on_out(void *log, const char *bytes, size_t length)
 {
-	view_server_read(&x->view);
-	event_log_output(x->log, is_error, bytes, length);
+	event_log_output(log, false, bytes, length);
 }
 
-static void on_out(void *x, const char *bytes, size_t length)
+static void on_err(void *log, const char *bytes, size_t length)
 {
-	tell_output(x, false, bytes, length);
+	event_log_output(log, true, bytes, length);
 }
 
-static void on_err(void *x, const char *bytes, size_t length)
-{
-	tell_output(x, true, bytes, length);
-}
-
-static void watch_output(struct execution *x)
+static int watch_output(struct execution *x)
 {
 	if (!x->log)
-		return;
+		return 0;
+	if (written_open(&x->written) != 0)
+		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping account of the program's output");
 	x->out.tap = on_out;
 	x->errors.tap = on_err;
-	x->out.tap_context = x->errors.tap_context = x;
+	x->out.tap_context = x->errors.tap_context = x->log;
+	x->errors.stream = 1;
+	x->out.written = x->errors.written = &x->written;
+	return 0;
 }
 
 /* A socket that broke while the sandbox was set up says only that PID 1 is gone. What it died of is asked here. */
@@ -155,7 +156,8 @@ static int start(struct execution *x, unsigned flags)
 			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
 		goto out;
 	}
-	watch_output(x);
+	if (watch_output(x) < 0)
+		goto out;
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
 	request.outside_uid = in.outside_uid;
 	request.outside_gid = in.outside_gid;
@@ -169,7 +171,7 @@ static int start(struct execution *x, unsigned flags)
 		if (x->inner < 0)
 			goto out;
 	}
-	if (start_view(x) < 0)
+	if (start_view(x, standard + 1) < 0)
 		goto out;
 	if (message_send(x->launch.control, "P", 1, x->composition.fds, x->composition.fd_count) != 0) {
 		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the plan of the sandbox");
@@ -266,6 +268,8 @@ static void finish_streams(struct execution *x)
 	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
 	int64_t deadline = waits ? 0 : x->phase == STARTING || x->options->timeout_us == 0 ? 1 : x->started_us + x->options->timeout_us;
 
+	if (x->log)
+		loop_read_all(x); /* in the order in which it happened, as far as the reader has room */
 	capture_finish(&x->out, deadline);
 	capture_finish(&x->errors, deadline);
 	capture_finish(&x->server, 1);
@@ -336,6 +340,7 @@ static void release(struct execution *x, int status)
 	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
 	loop_close(&x->notify.listener, 1);
 	loop_close(fds, sizeof fds / sizeof *fds);
+	written_close(&x->written);
 	compose_free(&x->composition);
 	buffer_free(&x->last_words.bytes);
 }
@@ -356,7 +361,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
 		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT, .feed = FEED_INIT,
 		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
-		.view = VIEW_SERVER_INIT, .view_check = -1, .notify.listener = -1, .processes = PROCESSES_INIT, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
+		.view = VIEW_SERVER_INIT, .written = WRITTEN_INIT, .view_check = -1, .notify.listener = -1, .processes = PROCESSES_INIT, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
 	};
 	sigset_t before, own;
 	int status;

@@ -227,16 +227,16 @@ static void on_caller(struct execution *x)
 }
 
 /*
- * Either the program is read or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
+ * Either the program is read, or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
  */
-static void on_stream(struct execution *x, struct capture *c, enum source from, enum source to)
+static void on_stream(struct execution *x, struct capture *c, size_t most, enum source from, enum source to)
 {
 	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
 	bool was_blocked = capture_is_blocked(c);
 
 	capture_pass(c);
 	if (!capture_is_blocked(c) && c->source >= 0)
-		capture_read(c, READ_AT_ONCE);
+		capture_read(c, most < READ_AT_ONCE ? most : READ_AT_ONCE);
 	if (capture_is_blocked(c) == was_blocked)
 		return;
 	if (!was_blocked) {
@@ -249,13 +249,45 @@ static void on_stream(struct execution *x, struct capture *c, enum source from, 
 	}
 }
 
-void loop_read_all(void *execution)
+static void read_streams(struct execution *x, size_t out, size_t errors)
+{
+	on_stream(x, &x->out, out, FROM_OUT, TO_OUT);
+	on_stream(x, &x->errors, errors, FROM_ERR, TO_ERR);
+}
+
+static size_t missing(const struct capture *c, uint64_t written)
+{
+	return written > c->taken ? (size_t)(written - c->taken) : 0;
+}
+
+void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS])
 {
 	struct execution *x = execution;
 
-	on_stream(x, &x->out, FROM_OUT, TO_OUT);
-	on_stream(x, &x->errors, FROM_ERR, TO_ERR);
+	read_streams(x, missing(&x->out, written[0]), missing(&x->errors, written[1]));
+}
+
+/*
+ * How much there is to read is asked first and no more is read. Whatever happened before the last of it was written has been told to this process by then, and is told on before it: what
+ * the view refused, at its place; processes that were made, since one is there before its maker goes on.
+ */
+void loop_read_all(void *execution)
+{
+	struct execution *x = execution;
+	uint64_t out = x->out.taken + capture_waiting(&x->out), errors = x->errors.taken + capture_waiting(&x->errors);
+
+	processes_look(&x->processes, x->log, clock_now_us());
 	view_server_read(&x->view);
+	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
+}
+
+/* Nobody watches: nothing is told, and no order kept. */
+static void on_output(struct execution *x)
+{
+	if (x->log)
+		loop_read_all(x);
+	else
+		read_streams(x, READ_AT_ONCE, READ_AT_ONCE);
 }
 
 static void on_notify(struct execution *x)
@@ -308,14 +340,12 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_OUT:
 	case TO_OUT:
-		on_stream(x, &x->out, FROM_OUT, TO_OUT);
-		break;
 	case FROM_ERR:
 	case TO_ERR:
-		on_stream(x, &x->errors, FROM_ERR, TO_ERR);
+		on_output(x);
 		break;
 	case FROM_SERVER:
-		on_stream(x, &x->server, FROM_SERVER, FROM_SERVER);
+		on_stream(x, &x->server, READ_AT_ONCE, FROM_SERVER, FROM_SERVER);
 		break;
 	case FROM_TIMER:
 		on_timer(x);

@@ -80,9 +80,9 @@ static void release(struct notify *n, struct notify_slot *slot)
 }
 
 /* Whether the slot's call is this one again. Pointers to an address differ where the address does not. */
-static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, const struct outward *to)
+static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, pid_t process, const struct outward *to)
 {
-	if (!slot->used || slot->number != request->data.nr || slot->call.pid != (int)request->pid)
+	if (!slot->used || slot->number != request->data.nr || slot->call.pid != process)
 		return false;
 	if (to->host[0])
 		return slot->call.to.port == to->port && strcmp(slot->call.to.host, to->host) == 0;
@@ -101,19 +101,19 @@ static void count_refusal(struct result *result, const char *name, const struct 
 	}
 }
 
-static void take(struct notify *n, const struct seccomp_notif *request, const struct outward *to, const char comm[16], int64_t now_us)
+static void take(struct notify *n, const struct seccomp_notif *request, pid_t process, const struct outward *to, const char comm[16], int64_t now_us)
 {
 	char text[24];
 	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
-	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + request->pid + to->port) % NOTIFY_SLOTS];
+	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + (unsigned)process + to->port) % NOTIFY_SLOTS];
 
 	count_refusal(n->result, name, to);
-	if (is_repeat(slot, request, to) && now_us - slot->since_us < WINDOW_US) {
+	if (is_repeat(slot, request, process, to) && now_us - slot->since_us < WINDOW_US) {
 		slot->held++;
 		return;
 	}
 	release(n, slot);
-	*slot = (struct notify_slot){ .used = true, .number = request->data.nr, .since_us = now_us, .call = { .pid = (int)request->pid, .count = 1, .to = *to } };
+	*slot = (struct notify_slot){ .used = true, .number = request->data.nr, .since_us = now_us, .call = { .pid = process, .count = 1, .to = *to } };
 	snprintf(slot->name, sizeof slot->name, "%s", name);
 	memcpy(slot->call.comm, comm, sizeof slot->call.comm);
 	for (int i = 0; i < 6; i++) {
@@ -137,23 +137,27 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 		;
 }
 
+/* While the call waits, its process is there to be looked at; who calls is told of first, and before it who was made before. */
 static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
 {
-	enum watched kind = filter_watched(n->profile, n->own_network, request->data.arch, request->data.nr);
+	enum watched kind = filter_watched(n->profile, n->own_network, &request->data);
 	struct outward to = { .port = 0 };
-	bool is_told = kind == WATCHED_REFUSED;
+	bool is_told = kind == WATCHED_REFUSED || (kind == WATCHED_ADDRESS && witness_address(&n->processes->witness, request, &to));
+	pid_t process = (pid_t)request->pid;
 	char comm[16];
 
-	/* While the call waits, its process is there to be looked at, and who calls is told of first. */
+	processes_look(n->processes, n->log, now_us);
 	if (kind == WATCHED_PROCESS)
-		processes_notice(n->processes, n->log, (pid_t)request->pid);
-	else if (kind == WATCHED_REFUSED || witness_address(&n->processes->witness, request, &to)) {
-		processes_look(n->processes, n->log);
+		processes_begins(n->processes, n->log, process);
+	else if (kind == WATCHED_FORK || is_told)
+		process = processes_notice(n->processes, n->log, process);
+	if (kind == WATCHED_FORK)
+		processes_forks(n->processes, (pid_t)request->pid, process, now_us);
+	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
-	}
 	answer(n, request->id, kind != WATCHED_REFUSED);
 	if (is_told)
-		take(n, request, &to, comm, now_us);
+		take(n, request, process, &to, comm, now_us);
 }
 
 void notify_begin(struct notify *n, int listener, const struct confine_limits *limits)

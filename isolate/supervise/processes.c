@@ -24,8 +24,8 @@
 
 #include "isolate/confine/proc_file.h"
 
-#define FEW 8          /* processes whose children are looked for */
 #define CHILDREN_AT_ONCE 64
+#define FORK_US INT64_C(1000000) /* after which a fork that was announced has failed, or made what was not to be seen */
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
 struct exit_info {
@@ -130,6 +130,21 @@ static bool make_room(struct processes *p)
 	return true;
 }
 
+static void drop_fork(struct processes *p, unsigned at)
+{
+	memmove(p->forking + at, p->forking + at + 1, (--p->forking_count - at) * sizeof *p->forking);
+}
+
+/* The process that one was making has come. */
+static void forget_fork(struct processes *p, pid_t process)
+{
+	for (unsigned i = 0; i < p->forking_count; i++)
+		if (p->forking[i].process == process) {
+			drop_fork(p, i);
+			return;
+		}
+}
+
 /* Without memory to keep it in, a process is not told of: its end could not be, either. */
 static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
 {
@@ -156,35 +171,6 @@ static void notice_program(struct processes *p, struct process *known, struct ev
 	event_log_became(log, &seen);
 }
 
-void processes_notice(struct processes *p, struct event_log *log, pid_t thread)
-{
-	char status[4096], parent[4096], command[WITNESS_COMMAND];
-	struct process_seen seen = { .outside = thread, .command = command };
-	int pidfd;
-
-	if (!log)
-		return;
-	for (unsigned i = 0; i < p->count; i++)
-		if (p->live[i].outside == thread) {
-			notice_program(p, &p->live[i], log);
-			return;
-		}
-	pidfd = hold(p, thread);
-	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
-		return;
-	if (read_status(thread, status, sizeof status) > 0 && number_after(status, "\nTgid:") == thread) {
-		seen.inside = proc_status_innermost(status, NULL);
-		if (read_status((pid_t)number_after(status, "\nPPid:"), parent, sizeof parent) > 0)
-			seen.parent = proc_status_innermost(parent, NULL);
-		witness_command(&p->witness, thread, command);
-	}
-	/* What was read is of this process if it still holds the number. */
-	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd)))
-		let_go(p, pidfd);
-	else
-		begin(p, log, &seen, pidfd);
-}
-
 static bool is_known(const struct processes *p, pid_t outside)
 {
 	for (unsigned i = 0; i < p->count; i++)
@@ -193,22 +179,88 @@ static bool is_known(const struct processes *p, pid_t outside)
 	return false;
 }
 
-void processes_look(struct processes *p, struct event_log *log)
+/* Takes up a process by its main thread, whose status was read. */
+static void learn(struct processes *p, struct event_log *log, pid_t outside, const char *status)
 {
-	pid_t children[CHILDREN_AT_ONCE];
-	unsigned count = 0;
+	char parent[4096], command[WITNESS_COMMAND];
+	struct process_seen seen = { .outside = outside, .command = command };
+	pid_t made_by = (pid_t)number_after(status, "\nPPid:");
+	int pidfd = hold(p, outside);
 
-	if (p->count > FEW)
+	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
 		return;
-	for (unsigned i = 0; i < p->count; i++) {
-		char path[64];
-
-		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->live[i].outside, (int)p->live[i].outside);
-		proc_file_children(path, children, &count, CHILDREN_AT_ONCE);
+	seen.inside = proc_status_innermost(status, NULL);
+	if (read_status(made_by, parent, sizeof parent) > 0)
+		seen.parent = proc_status_innermost(parent, NULL);
+	witness_command(&p->witness, outside, command);
+	/* What was read is of this process if it still holds the number. */
+	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd))) {
+		let_go(p, pidfd);
+		return;
 	}
-	for (unsigned i = 0; i < count; i++)
-		if (!is_known(p, children[i]))
-			processes_notice(p, log, children[i]);
+	forget_fork(p, made_by);
+	begin(p, log, &seen, pidfd);
+}
+
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
+{
+	char status[4096];
+	pid_t process;
+
+	if (is_known(p, thread))
+		return thread;
+	if (read_status(thread, status, sizeof status) <= 0)
+		return thread;
+	process = (pid_t)number_after(status, "\nTgid:");
+	if (process != thread && (is_known(p, process) || read_status(process, status, sizeof status) <= 0))
+		return process;
+	learn(p, log, process, status);
+	return process;
+}
+
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread)
+{
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->live[i].outside == thread) {
+			notice_program(p, &p->live[i], log);
+			return;
+		}
+	processes_notice(p, log, thread);
+}
+
+/* A thread that makes another has made the one before, or has failed to. */
+void processes_forks(struct processes *p, pid_t thread, pid_t process, int64_t now_us)
+{
+	unsigned at = 0;
+
+	while (at < p->forking_count && p->forking[at].thread != thread)
+		at++;
+	if (at == PROCESSES_FORKING)
+		drop_fork(p, --at);
+	p->forking[at].thread = thread;
+	p->forking[at].process = process;
+	p->forking[at].until_us = now_us + FORK_US;
+	p->forking_count += at == p->forking_count;
+}
+
+void processes_look(struct processes *p, struct event_log *log, int64_t now_us)
+{
+	for (unsigned i = p->forking_count; i-- > 0;) {
+		pid_t children[CHILDREN_AT_ONCE];
+		unsigned count = 0, waiting = p->forking_count;
+		char path[64];
+		bool is_there;
+
+		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->forking[i].thread, (int)p->forking[i].thread);
+		is_there = proc_file_children(path, children, &count, CHILDREN_AT_ONCE);
+		while (count-- > 0)
+			processes_notice(p, log, children[count]);
+		/* Whoever was found has taken one of the list, this one or another of the same process. */
+		if (p->forking_count == waiting && (!is_there || now_us >= p->forking[i].until_us))
+			drop_fork(p, i);
+		if (i > p->forking_count)
+			i = p->forking_count;
+	}
 }
 
 /* Whether a report is of a process that was told to be gone: PID 1 may have seen it a moment before, or while its parent had not collected it. */

@@ -2,9 +2,10 @@
 /*
  * The processes of a sandbox that are known to live, each told of once when it begins and once when it ends.
  *
- * They are learnt of in three ways. The filter tells of a call that the C library makes first thing in a process: that is at once, so it finds those that live for a moment. The
- * kernel's list of a process's children is read before a call is told of, so that a fork is told before what its maker is refused afterwards. And PID 1 looks at /proc every 20 ms, which finds
- * those that neither found: without the C library's help, and short, a process is not seen.
+ * They are learnt of in four ways. The filter tells of a call that the C library makes first thing in a process: that is at once, so it finds those that live for a moment. It tells of a fork, too,
+ * before it is made: from then on the kernel's list of its maker's children is read before anything else is told, so that a process is told of before what its maker, who goes on only when it is
+ * there, does next. Who makes a call that is told of is told of before it. And PID 1 looks at /proc every 20 ms, which finds those that are left: without the C library's help, silent and short, a
+ * process is not seen.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_PROCESSES_H
 #define CORDON_ISOLATE_SUPERVISE_PROCESSES_H
@@ -19,6 +20,7 @@
 
 #define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
 #define PROCESSES_GONE 4096
+#define PROCESSES_FORKING 16
 
 struct processes {
 	struct witness *witness;  /* reads what they hold in memory */
@@ -31,15 +33,23 @@ struct processes {
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;
+	struct { pid_t thread, process; int64_t until_us; } forking[PROCESSES_FORKING]; /* who is making one that is not known yet, by the host's numbers */
+	unsigned forking_count;
 };
 
 #define PROCESSES_INIT { .epoll = -1 }
 
-/* A process, or one of its threads, was noticed under the host's number. Tells of it when it is new, or has become another program. Waits for nothing. */
-void processes_notice(struct processes *p, struct event_log *log, pid_t thread);
+/* A thread was noticed under the host's number. Tells of its process when it is new. Waits for nothing. Returns the process's number on the host, as far as that can be found out. */
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread);
 
-/* Notices children that the known processes have by now, as long as those are few. */
-void processes_look(struct processes *p, struct event_log *log);
+/* The same of a process at its beginning: a known one has become another program. */
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread);
+
+/* A thread of a process is about to make another. */
+void processes_forks(struct processes *p, pid_t thread, pid_t process, int64_t now_us);
+
+/* Notices those that have been made since. */
+void processes_look(struct processes *p, struct event_log *log, int64_t now_us);
 
 /* PID 1's word: a process was seen (outside: its number on the host, 0 when it is gone already), or is gone. Told of unless it was. */
 void processes_reported(struct processes *p, struct event_log *log, const struct report *seen, pid_t outside);

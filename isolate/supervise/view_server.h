@@ -13,6 +13,7 @@
 
 #include "fs/event.h"
 #include "fs/policy.h"
+#include "fs/written.h"
 #include "isolate/result.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"
@@ -24,13 +25,17 @@ struct view_server {
 	struct launch launch;
 	struct policy *policy;        /* for the names of rules */
 	struct event_log *log;        /* borrowed; may be NULL */
+	struct written *written;      /* borrowed; NULL: nobody watches */
+	const int *pipes;             /* with it: an end of each of the program's output pipes, borrowed until the server has started */
+	void (*before)(void *context, const uint64_t written[WRITTEN_STREAMS]); /* called with the context before a refusal is told of that came after so much output; may be NULL */
+	void *context;
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
 	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */
 	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
 };
 
-#define VIEW_SERVER_INIT { { -1, -1, -1, 0 }, NULL, NULL, false, NULL, 0, 0 }
+#define VIEW_SERVER_INIT { .launch = { -1, -1, -1, 0 } }
 
 /*
  * Starts a server with a configuration (fs/config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a call is about that a filter's listener is notified of. Bits, so that a filter can say which it tells of. */
+#ifndef CORDON_ISOLATE_CONFINE_WATCHED_H
+#define CORDON_ISOLATE_CONFINE_WATCHED_H
+
+enum watched {
+	WATCHED_REFUSED = 0, /* the filter refuses it, and so must the answer */
+	/* These are allowed (watched_calls.def). */
+	WATCHED_PROCESS = 1, /* a process is new, or has become another program */
+	WATCHED_FORK = 2,    /* one is about to be made */
+	WATCHED_ADDRESS = 4  /* it has an address to look at */
+};
+
+#endif
