@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,28 +21,39 @@
 
 #define NAME_AGE_NS INT64_C(100000000)
 
-/* proc_pid_comm(5): taking a name needs no lock that a stopped or waiting process could hold. */
-static const char *name_of(struct view *v, int32_t pid, int64_t now_ns)
+static void read_entry(int proc, int32_t thread, const char *name, char *text, size_t size)
 {
-	size_t slot = (uint32_t)pid % (sizeof v->names / sizeof *v->names);
 	char path[32];
 	ssize_t length;
 	int fd;
 
-	if (pid <= 0 || v->proc < 0)
-		return "";
-	if (v->names[slot].pid == pid && now_ns < v->names[slot].until_ns)
-		return v->names[slot].comm;
-	snprintf(path, sizeof path, "%d/comm", pid);
-	fd = openat(v->proc, path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, v->names[slot].comm, sizeof v->names[slot].comm - 1);
+	snprintf(path, sizeof path, "%d/%s", thread, name);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, size - 1);
 	if (fd >= 0)
 		close(fd);
-	v->names[slot].comm[length > 0 ? length : 0] = '\0';
-	v->names[slot].comm[strcspn(v->names[slot].comm, "\n")] = '\0';
-	v->names[slot].pid = pid;
-	v->names[slot].until_ns = now_ns + NAME_AGE_NS;
-	return v->names[slot].comm;
+	text[length > 0 ? length : 0] = '\0';
+}
+
+/* proc_pid_comm(5), proc_pid_status(5): reading them needs no lock that a stopped or waiting process could hold. The kernel says which thread asks; it is told of as the process it belongs to. */
+static const struct asker *who_is(struct view *v, int32_t thread, int64_t now_ns)
+{
+	static const struct asker NOBODY = { .comm = "" };
+	struct asker *slot = &v->askers[(uint32_t)thread % (sizeof v->askers / sizeof *v->askers)];
+	char status[512], *line;
+
+	if (thread <= 0)
+		return &NOBODY;
+	if (slot->thread == thread && now_ns < slot->until_ns)
+		return slot;
+	read_entry(v->proc, thread, "comm", slot->comm, sizeof slot->comm);
+	slot->comm[strcspn(slot->comm, "\n")] = '\0';
+	read_entry(v->proc, thread, "status", status, sizeof status);
+	line = strstr(status, "\nTgid:");
+	slot->process = line ? (int32_t)strtol(line + strlen("\nTgid:"), NULL, 10) : thread;
+	slot->thread = thread;
+	slot->until_ns = now_ns + NAME_AGE_NS;
+	return slot;
 }
 
 int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags)
@@ -63,6 +75,7 @@ int view_full(struct view *v, fuse_req_t req, uint32_t flags)
 void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
 {
 	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_told(v->policy, rule), .count = 1 };
+	const struct asker *asker;
 	int64_t now_ns;
 	struct timespec now;
 
@@ -72,8 +85,9 @@ void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t fl
 	clock_gettime(CLOCK_REALTIME, &now);
 	h.time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	h.is_placed = kind == EVENT_DENIED && written_look(&v->written, h.written);
-	h.pid = fuse_req_ctx(req)->pid;
-	snprintf(h.comm, sizeof h.comm, "%s", name_of(v, h.pid, now_ns));
+	asker = who_is(v, fuse_req_ctx(req)->pid, now_ns);
+	h.pid = asker->process;
+	memcpy(h.comm, asker->comm, sizeof h.comm);
 	if (!path)
 		path = v->full;
 	event_put(v->events, &h, path, strlen(path), now_ns);

@@ -73,7 +73,7 @@ struct view {
 	gid_t gid;
 	struct fuse_session *session; /* for telling the kernel that something is no longer so; may be NULL */
 	char *block;             /* VIEW_BLOCK bytes for reading */
-	int proc;                /* O_PATH of /proc for names of processes, or -1 */
+	int proc;                /* O_PATH of /proc for what processes are called, or -1 */
 	struct object_set hidden;/* objects that are hidden under some name */
 	struct object_set known; /* those of them that were known from the start: they lie outside the named trees */
 	struct links *links;     /* what the last walk for hard links found; NULL: there was none */
@@ -88,7 +88,7 @@ struct view {
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];
 	unsigned device_count;
-	struct { int32_t pid; int64_t until_ns; char comm[16]; } names[64];
+	struct asker { int32_t thread, process; int64_t until_ns; char comm[16]; } askers[64]; /* who asked lately, for a moment */
 	char path[OBJECT_PATH_MAX + 1], full[2 * OBJECT_PATH_MAX + 2]; /* of the object at hand */
 };
 

@@ -6,8 +6,10 @@ import os
 import platform
 import re
 import resource
+import shlex
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -277,6 +279,10 @@ def _():
         for host in ("192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "255.255.255.255"):
             if (call, host) not in told:
                 tap.ok(False, "%s to %s is told: %r" % (call, host, told))
+    # Each that the kernel refused for want of a route is told, and no other; multicast is left to its count.
+    refused = [line.split()[1] for line in answers if line.endswith(" ENETUNREACH") and re.match(r"(tcp|udp)6? \w+ (mapped |v6 |too )?(outside|broadcast|long) ", line)]
+    counts = {call: sum(e["data"]["count"] for e in of(events, "net.denied") if e["data"].get("syscall") == call) for call in ("connect", "sendto", "sendmsg", "sendmmsg")}
+    tap.equal(counts, {call: refused.count(call) + (call == "sendto") for call in counts}, "told as often as refused, and a datagram that is too large")
     tap.ok(not [t for t in told if t[1] in ("224.0.0.1", "224.0.0.251")], "what may be sent to oneself is not told for one outside: %r" % told)
     tap.ok(not [t for t in told if t[1] and re.search(r"127\.|::1$|^0\.0\.0\.0$|^::$", t[1]) and t[1] != "2001:db8::1"], "no address of its own is told: %r" % told)
 
@@ -295,6 +301,124 @@ os.waitpid(pid, 0)
 try: socket.create_connection(('192.0.2.77', 99))
 except OSError: os._exit(5)
 """
+
+
+# Who a refused call is told of: threads, and processes that make no call of the C library's, among many.
+CALLERS = """
+import ctypes, os, platform, signal, threading
+libc = ctypes.CDLL(None, use_errno=True)
+clone, end = {'x86_64': (56, 231), 'aarch64': (220, 94)}[platform.machine()]
+def raw(number):
+    pid = libc.syscall(clone, signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        libc.ptrace(0, number, 0, 0)
+        libc.syscall(end, 0)
+    os.waitpid(pid, 0)
+def other(act, *arguments):
+    thread = threading.Thread(target=act, args=arguments)
+    thread.start()
+    thread.join()
+others = []
+for i in range(12):
+    others.append(os.fork())
+    if others[-1] == 0: signal.pause()
+raw(1)
+other(raw, 2)
+other(libc.ptrace, 0, 3, 0, 0)
+other(lambda: libc.ptrace(0, 4, 0, 0) + sum(libc.ptrace(0, 5, 0, 0) for i in range(10)))
+for pid in others: os.kill(pid, 9)
+for pid in others: os.waitpid(pid, 0)
+"""
+
+
+@tap.test("a refused call is told with its process, which was told of before and has not ended, whichever thread made it")
+def _():
+    events, result = watched("--", PYTHON, "-c", CALLERS)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    alive, seen = set(), []
+    for event in of(events, "process.started", "process.exited", "syscall.denied"):
+        pid = event["data"]["pid"]
+        if event["type"] == "process.started":
+            alive.add(pid)
+        elif event["type"] == "process.exited":
+            alive.remove(pid)
+        else:
+            seen.append((event["data"]["arguments"]["pid"], pid in alive, event["data"]["count"]))
+    tap.equal(seen, [(1, True, 1), (2, True, 1), (3, True, 1), (4, True, 1), (5, True, 1), (5, True, 9)], "calls")
+
+
+@tap.test("a hidden file that a thread asks for is told with its process")
+def _():
+    top = leaks.scratch()
+    os.chmod(top, 0o755)
+    with open(os.path.join(top, ".env"), "w", encoding="utf-8") as file:
+        file.write("secret")
+    code = "import os, sys, threading\nt = threading.Thread(target=lambda: os.path.exists(sys.argv[1] + '/.env'))\nt.start()\nt.join()"
+    events, result = watched("--ro", top, "--", PYTHON, "-c", code, top)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    tap.equal([e["data"]["pid"] for e in of(events, "fs.denied")], [of(events, "process.started")[0]["data"]["pid"]], "process")
+
+
+@tap.test("a program that writes a new command line again and again is told some times in a second, and then with a number")
+def _():
+    source = os.path.join(leaks.scratch(), "flip.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("""#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **argv)
+{
+	(void)count;
+	for (int i = 0; i < 2000; i++) {
+		argv[0][0] = (char)('A' + i % 26);
+		argv[0][1] = (char)('A' + i / 26 % 26);
+		syscall(SYS_set_robust_list, 0, 24);
+	}
+	return 0;
+}
+""")
+    program = source[:-2]
+    subprocess.run(shlex.split(os.environ.get("CC") or "cc") + ["-o", program, source], check=True)
+    os.chmod(os.path.dirname(source), 0o755)
+    events, result = watched("--ro", program, "--", program)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    counts = [e["data"]["count"] for e in of(events, "process.executed")]
+    tap.equal(counts[:16], [1] * 16, "the first of them")
+    tap.between(sum(counts), 1900, 2000, "all")
+    tap.between(len(counts), 17, 200, "events")
+    kinds = [e["type"] for e in of(events, "process.executed", "process.exited")]
+    tap.equal(kinds.index("process.exited"), len(kinds) - 1, "and all of them before its end")
+
+
+@tap.test("a program without a name becomes one, too")
+def _():
+    events, result = watched("--", PYTHON, "-c", "import ctypes\nctypes.CDLL(None).execv(b'/bin/true', (ctypes.c_char_p * 2)(b'', None))")
+    tap.equal(result.status, 0, "status\n%s" % result)
+    tap.equal([e["data"]["command"] for e in of(events, "process.executed")], [""], "told")
+
+
+@tap.test("an address in a page of a file of the view that nobody has read yet is told with its host")
+def _():
+    top = leaks.scratch()
+    os.chmod(top, 0o755)
+    with open(os.path.join(top, "address"), "wb") as file:
+        file.write(struct.pack("=H", socket.AF_INET) + struct.pack("!H", 80) + socket.inet_aton("192.0.2.9") + bytes(8))
+    code = ("import ctypes, os, socket, sys\nl = ctypes.CDLL(None)\nl.mmap.restype = ctypes.c_void_p\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+            "at = l.mmap(None, 4096, 1, 2, fd, 0)\ns = socket.socket()\nprint(l.connect(s.fileno(), ctypes.c_void_p(at), 16))")
+    events, result = watched("--ro", top, "--", PYTHON, "-c", code, os.path.join(top, "address"))
+    tap.equal((result.status, result.out), (0, b"-1\n"), "status\n%s" % result)
+    tap.equal([e["data"].get("host") for e in of(events, "net.denied")], ["192.0.2.9"], "told")
+
+
+@tap.test("of many messages the one with an address outside is told, whichever it is")
+def _():
+    code = MATRIX[:MATRIX.index("for name, address in ADDRESSES:")] + (
+        "own, out = ctypes.create_string_buffer(v4('127.0.0.1', receiver.getsockname()[1])), ctypes.create_string_buffer(v4('192.0.2.3', 5))\n"
+        "headers = (Many * 3)(*[Many(Header(ctypes.addressof(a), 16, ctypes.addressof(vector), 1, None, 0, 0), 0) for a in (own, own, out)])\n"
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nprint(libc.sendmmsg(s.fileno(), headers, 3, 0))")
+    events, result = watched("--", PYTHON, "-c", code)
+    tap.equal((result.status, result.out), (0, b"2\n"), "two were sent\n%s" % result)
+    tap.equal([(e["data"].get("host"), e["data"].get("syscall"), e["data"]["count"]) for e in of(events, "net.denied")], [("192.0.2.3", "sendmmsg", 1)], "the third is told")
 
 
 @tap.test("what was told with its address is not told again as a count")

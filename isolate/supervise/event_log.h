@@ -59,7 +59,9 @@ void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us);
 void event_log_sample(struct event_log *log, const struct report *sample, uint32_t refused, int64_t elapsed_us);
 
 void event_log_process(struct event_log *log, const struct process_seen *process);
-void event_log_became(struct event_log *log, const struct process_seen *process);
+
+/* It is another program now, for the count-th time since that was last told; the command is the last one's. */
+void event_log_became(struct event_log *log, const struct process_seen *process, uint64_t count);
 
 /* A process is gone; status in wait(2) form where it is known. outside as in process_seen. */
 void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status);

@@ -43,7 +43,7 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 	emit_flush(log->emitter);
 }
 
-static void tell_process(struct event_log *log, enum event_type type, const struct process_seen *p)
+static void tell_process(struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
 {
 	log->observes_processes = true;
 	emit_begin(log->emitter, type, 0);
@@ -52,6 +52,8 @@ static void tell_process(struct event_log *log, enum event_type type, const stru
 	if (type == EVENT_TYPE_PROCESS_STARTED)
 		emit_number(log->emitter, EVENT_FIELD_PARENT, p->parent);
 	emit_bytes(log->emitter, EVENT_FIELD_COMMAND, p->command, strlen(p->command));
+	if (type == EVENT_TYPE_PROCESS_EXECUTED)
+		emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)count);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -59,13 +61,13 @@ static void tell_process(struct event_log *log, enum event_type type, const stru
 void event_log_process(struct event_log *log, const struct process_seen *p)
 {
 	if (log)
-		tell_process(log, EVENT_TYPE_PROCESS_STARTED, p);
+		tell_process(log, EVENT_TYPE_PROCESS_STARTED, p, 1);
 }
 
-void event_log_became(struct event_log *log, const struct process_seen *p)
+void event_log_became(struct event_log *log, const struct process_seen *p, uint64_t count)
 {
 	if (log)
-		tell_process(log, EVENT_TYPE_PROCESS_EXECUTED, p);
+		tell_process(log, EVENT_TYPE_PROCESS_EXECUTED, p, count);
 }
 
 void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status)

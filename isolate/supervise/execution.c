@@ -159,8 +159,8 @@ static int start(struct execution *x, unsigned flags)
 	if (watch_output(x) < 0)
 		goto out;
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
-	request.outside_uid = in.outside_uid;
-	request.outside_gid = in.outside_gid;
+	request.outside_uid = x->outside_uid = in.outside_uid;
+	request.outside_gid = x->outside_gid = in.outside_gid;
 	if (launch_init(&request, &x->launch, x->err) < 0)
 		goto out;
 	x->result->confinement.layers |= x->launch.layers | (in.outside_uid != geteuid() ? LAYER_OTHER_USER : 0);

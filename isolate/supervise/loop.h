@@ -40,6 +40,8 @@ struct execution {
 	struct event_log *log;           /* NULL: nobody watches */
 	struct notify notify;
 	struct processes processes;
+	uid_t outside_uid;               /* who the program is on the host */
+	gid_t outside_gid;
 	bool watches_processes;
 	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
 	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */

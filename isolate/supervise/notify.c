@@ -142,17 +142,19 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 {
 	enum watched kind = filter_watched(n->profile, n->own_network, &request->data);
 	struct outward to = { .port = 0 };
-	bool is_told = kind == WATCHED_REFUSED || (kind == WATCHED_ADDRESS && witness_address(&n->processes->witness, request, &to));
+	bool is_told = kind == WATCHED_REFUSED;
 	pid_t process = (pid_t)request->pid;
 	char comm[16];
 
 	processes_look(n->processes, n->log, now_us);
 	if (kind == WATCHED_PROCESS)
-		processes_begins(n->processes, n->log, process);
-	else if (kind == WATCHED_FORK || is_told)
+		processes_begins(n->processes, n->log, process, now_us);
+	else
 		process = processes_notice(n->processes, n->log, process);
 	if (kind == WATCHED_FORK)
 		processes_forks(n->processes, (pid_t)request->pid, process, now_us);
+	else if (kind == WATCHED_ADDRESS)
+		is_told = witness_address(n->processes->witness, request, process, &to);
 	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
 	answer(n, request->id, kind != WATCHED_REFUSED);
@@ -160,11 +162,23 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 		take(n, request, process, &to, comm, now_us);
 }
 
+/* What was held back of a process is told before its end. */
+static void before_end(void *context, pid_t process)
+{
+	struct notify *n = context;
+
+	for (size_t i = 0; i < NOTIFY_SLOTS; i++)
+		if (n->slots[i].held > 0 && n->slots[i].call.pid == process)
+			release(n, &n->slots[i]);
+}
+
 void notify_begin(struct notify *n, int listener, const struct confine_limits *limits)
 {
 	n->listener = listener;
 	n->profile = (enum seccomp_profile)limits->profile;
 	n->own_network = limits_own_network(limits);
+	n->processes->before_end = before_end;
+	n->processes->context = n;
 	/* Older kernels (before 6.6) lack it, and are slower. */
 	ioctl(listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
 }

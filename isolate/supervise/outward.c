@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses in another process's memory. See outward.h.
+ * Addresses in another process's memory, and what its socket makes of them. See outward.h.
  *
- * Everything is copied once, into structures of fixed size, and only the copy is looked at. What this costs is the same whatever the program does; nothing is opened on its behalf.
+ * Everything is copied once, into structures of fixed size, and only the copy is looked at. The socket is borrowed for a moment (pidfd_getfd(2)) and only asked questions. What this costs is
+ * bounded whatever the program does.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -11,33 +12,41 @@
 #include "isolate/supervise/outward.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SOCKET_PREFIX "socket:["
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of pidfd_open(2), 6.9, missing from older headers */
+#define MESSAGES_MOST 64       /* of one sendmmsg(2) */
 
-/* Where the address stands: in an argument and its length in another, or at the beginning of the header that an argument points to. */
-static const struct {
-	int number, address, length;
-	bool in_header;
+/* Where the address stands: in an argument and its length in another, or in the headers that an argument points to, `many` bytes apart and as many as another says. */
+static const struct call {
+	int number, address, length, flags;
+	size_t many;
 } CALLS[] = {
-	{ SYS_connect, 1, 2, false },
-	{ SYS_sendto, 4, 5, false },
-	{ SYS_sendmsg, 1, 0, true },
-	{ SYS_sendmmsg, 1, 0, true },
+	{ SYS_connect, 1, 2, -1, 0 },
+	{ SYS_sendto, 4, 5, 3, 0 },
+	{ SYS_sendmsg, 1, -1, 2, sizeof(struct msghdr) },
+	{ SYS_sendmmsg, 1, 2, 3, sizeof(struct mmsghdr) },
 };
 
 union address {
 	sa_family_t family;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
+};
+
+/* What matters of a socket for what the kernel makes of an address. */
+struct socket_facts {
+	int family, type;
+	bool is_free;   /* a stream that is neither connected nor listening */
+	bool is_bound;  /* to a device, of which there is only the sandbox's own */
 };
 
 static bool copy(pid_t pid, uint64_t from, void *to, size_t length)
@@ -47,29 +56,38 @@ static bool copy(pid_t pid, uint64_t from, void *to, size_t length)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)length;
 }
 
-static bool read_address(const struct seccomp_notif *call, union address *a)
+static bool ask_socket(int fd, struct socket_facts *facts)
 {
-	pid_t pid = (pid_t)call->pid;
-	struct msghdr header;
-	uint64_t at, length;
+	struct tcp_info tcp = { .tcpi_state = 0 };
+	char device[16];
+	socklen_t size = sizeof facts->family;
+	bool is_socket = getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &facts->family, &size) == 0;
 
-	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
-		if (CALLS[i].number != call->data.nr)
-			continue;
-		at = call->data.args[CALLS[i].address];
-		length = (uint32_t)call->data.args[CALLS[i].length];
-		if (CALLS[i].in_header) {
-			if (!copy(pid, at, &header, sizeof header))
-				return false;
-			at = (uint64_t)(uintptr_t)header.msg_name;
-			length = header.msg_namelen;
-		}
-		memset(a, 0, sizeof *a);
-		/* What is shorter the kernel refuses as malformed: an IPv6 address may lack its scope (SIN6_LEN_RFC2133). */
-		return at != 0 && length >= sizeof a->family && length <= sizeof(struct sockaddr_storage) && copy(pid, at, a, length < sizeof *a ? length : sizeof *a) &&
-		       ((a->family == AF_INET && length >= sizeof a->v4) || (a->family == AF_INET6 && length >= offsetof(struct sockaddr_in6, sin6_scope_id)));
-	}
-	return false;
+	size = sizeof facts->type;
+	is_socket = is_socket && getsockopt(fd, SOL_SOCKET, SO_TYPE, &facts->type, &size) == 0;
+	size = sizeof tcp;
+	facts->is_free = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &size) == 0 && tcp.tcpi_state == TCP_CLOSE;
+	size = sizeof device;
+	facts->is_bound = getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &size) == 0 && size > 0;
+	return is_socket;
+}
+
+/* Where the kernel cannot hold a thread, its process has the same descriptors. */
+static bool read_socket(pid_t thread, pid_t process, int number, struct socket_facts *facts)
+{
+	int holder = (int)syscall(SYS_pidfd_open, thread, PIDFD_OF_THREAD), fd;
+	bool is_socket;
+
+	if (holder < 0)
+		holder = (int)syscall(SYS_pidfd_open, process, 0);
+	if (holder < 0)
+		return false;
+	fd = (int)syscall(SYS_pidfd_getfd, holder, number, 0);
+	is_socket = fd >= 0 && ask_socket(fd, facts);
+	if (fd >= 0)
+		close(fd);
+	close(holder);
+	return is_socket;
 }
 
 /* Multicast may be sent to oneself over lo; where it is not, the kernel's count tells. */
@@ -88,24 +106,69 @@ static bool is_own(const union address *a)
 	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) || IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
 }
 
-/* The descriptors of a process that made itself undumpable are not for everybody to see: then it is taken for one. */
-static bool is_socket(pid_t pid, int fd)
+/* An IPv4 datagram takes an address without a family for one of its own; a stream takes no other family than its own (udp_sendmsg(), tcp_v6_connect() of the kernel). */
+static bool takes(const struct socket_facts *s, bool connects, union address *a)
 {
-	char path[64], text[64];
-	ssize_t length;
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
-	length = readlink(path, text, sizeof text);
-	return length < 0 ? errno == EACCES : length > (ssize_t)strlen(SOCKET_PREFIX) && memcmp(text, SOCKET_PREFIX, strlen(SOCKET_PREFIX)) == 0;
+	if (s->family == AF_INET && a->family == AF_UNSPEC && !connects)
+		a->family = AF_INET;
+	if (s->family == AF_INET6 && a->family == AF_INET)
+		return s->type != SOCK_STREAM;
+	return (s->family == AF_INET || s->family == AF_INET6) && a->family == s->family;
 }
 
-bool outward_read(const struct seccomp_notif *call, struct outward *out)
+/* What is shorter than an address the kernel refuses as malformed: one of IPv6 may lack its scope (SIN6_LEN_RFC2133). */
+static bool is_outside(pid_t pid, const struct socket_facts *s, bool connects, uint64_t at, uint64_t length, union address *a)
 {
+	memset(a, 0, sizeof *a);
+	return at != 0 && length >= sizeof a->family && length <= sizeof(struct sockaddr_storage) && copy(pid, at, a, length < sizeof *a ? length : sizeof *a) && takes(s, connects, a) &&
+	       length >= (a->family == AF_INET ? sizeof a->v4 : offsetof(struct sockaddr_in6, sin6_scope_id)) && !is_own(a);
+}
+
+/* The first of the call's addresses that is outside: there the kernel stops. */
+static bool find_outside(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s, union address *a)
+{
+	pid_t pid = (pid_t)call->pid;
+	uint64_t at = call->data.args[how->address];
+	uint32_t count = how->number == SYS_sendmmsg ? (uint32_t)call->data.args[how->length] : 1;
+
+	if (how->many == 0)
+		return is_outside(pid, s, how->number == SYS_connect, at, (uint32_t)call->data.args[how->length], a);
+	for (uint32_t i = 0; i < count && i < MESSAGES_MOST; i++) {
+		struct msghdr header;
+
+		if (!copy(pid, at + i * how->many, &header, sizeof header))
+			return false;
+		if (header.msg_namelen > sizeof(struct sockaddr_storage) && header.msg_namelen <= INT32_MAX)
+			header.msg_namelen = sizeof(struct sockaddr_storage); /* what is more the kernel leaves out */
+		if (is_outside(pid, s, false, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen, a))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the call goes by an address at all: a stream does only when it connects. */
+static bool goes_by_address(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s)
+{
+	if (s->is_bound)
+		return false;
+	if (s->type != SOCK_STREAM)
+		return true;
+	return s->is_free && (how->number == SYS_connect || (how->flags >= 0 && (call->data.args[how->flags] & MSG_FASTOPEN)));
+}
+
+bool outward_read(const struct seccomp_notif *call, pid_t process, struct outward *out)
+{
+	struct socket_facts s;
 	union address a;
 
-	if (!read_address(call, &a) || is_own(&a) || !is_socket((pid_t)call->pid, (int)call->data.args[0]))
-		return false;
-	memset(out, 0, sizeof *out);
-	out->port = ntohs(a.family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
-	return inet_ntop(a.family, a.family == AF_INET ? (const void *)&a.v4.sin_addr : (const void *)&a.v6.sin6_addr, out->host, sizeof out->host) != NULL;
+	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
+		if (CALLS[i].number != call->data.nr)
+			continue;
+		if (!read_socket((pid_t)call->pid, process, (int)call->data.args[0], &s) || !goes_by_address(&CALLS[i], call, &s) || !find_outside(&CALLS[i], call, &s, &a))
+			return false;
+		memset(out, 0, sizeof *out);
+		out->port = ntohs(a.family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
+		return inet_ntop(a.family, a.family == AF_INET ? (const void *)&a.v4.sin_addr : (const void *)&a.v6.sin6_addr, out->host, sizeof out->host) != NULL;
+	}
+	return false;
 }

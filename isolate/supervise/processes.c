@@ -25,6 +25,8 @@
 #include "isolate/confine/proc_file.h"
 
 #define CHILDREN_AT_ONCE 64
+#define WINDOW_US INT64_C(1000000)
+#define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
 #define FORK_US INT64_C(1000000) /* after which a fork that was announced has failed, or made what was not to be seen */
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
@@ -152,23 +154,57 @@ static void begin(struct processes *p, struct event_log *log, const struct proce
 		let_go(p, pidfd);
 		return;
 	}
-	p->live[p->count++] = (struct process){ seen->inside, seen->outside, pidfd, digest(seen->command, strlen(seen->command)) };
+	p->live[p->count++] = (struct process){ .inside = seen->inside, .outside = seen->outside, .pidfd = pidfd, .command = digest(seen->command, strlen(seen->command)) };
 	event_log_process(log, seen);
 }
 
-/* A known one calls again what a program begins with: it is another program now. */
-static void notice_program(struct processes *p, struct process *known, struct event_log *log)
+static void release(struct process *known, struct event_log *log)
+{
+	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = known->last };
+
+	if (known->held > 0)
+		event_log_became(log, &seen, known->held);
+	free(known->last);
+	known->last = NULL;
+	known->held = 0;
+}
+
+/*
+ * A known one calls again what a program begins with: it is another program now, or says so, since its command line is its own to write. After some in a second the others are counted, and the
+ * last is told with their number.
+ */
+static void notice_program(struct processes *p, struct process *known, struct event_log *log, int64_t now_us)
 {
 	char command[WITNESS_COMMAND];
 	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = command };
 	uint64_t now;
 
-	witness_command(&p->witness, known->outside, command);
+	if (!witness_command(p->witness, known->outside, command))
+		return;
 	now = digest(command, strlen(command));
-	if (!command[0] || now == known->command || (known->pidfd >= 0 && !is_there(known->pidfd)))
+	if (now == known->command || (known->pidfd >= 0 && !is_there(known->pidfd)))
 		return;
 	known->command = now;
-	event_log_became(log, &seen);
+	if (now_us - known->since_us >= WINDOW_US) {
+		release(known, log);
+		known->since_us = now_us;
+		known->told = 0;
+	}
+	if (known->told < EXECUTED_MOST) {
+		known->told++;
+		event_log_became(log, &seen, 1);
+		return;
+	}
+	free(known->last);
+	known->last = strdup(command);
+	known->held += known->last != NULL;
+}
+
+void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
+{
+	for (unsigned i = 0; i < p->count; i++)
+		if (p->live[i].held > 0 && now_us - p->live[i].since_us >= WINDOW_US)
+			release(&p->live[i], log);
 }
 
 static bool is_known(const struct processes *p, pid_t outside)
@@ -192,7 +228,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 	seen.inside = proc_status_innermost(status, NULL);
 	if (read_status(made_by, parent, sizeof parent) > 0)
 		seen.parent = proc_status_innermost(parent, NULL);
-	witness_command(&p->witness, outside, command);
+	witness_command(p->witness, outside, command);
 	/* What was read is of this process if it still holds the number. */
 	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd))) {
 		let_go(p, pidfd);
@@ -218,11 +254,11 @@ pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 	return process;
 }
 
-void processes_begins(struct processes *p, struct event_log *log, pid_t thread)
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t now_us)
 {
 	for (unsigned i = 0; i < p->count; i++)
 		if (p->live[i].outside == thread) {
-			notice_program(p, &p->live[i], log);
+			notice_program(p, &p->live[i], log, now_us);
 			return;
 		}
 	processes_notice(p, log, thread);
@@ -282,6 +318,9 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 
 static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known, int status)
 {
+	release(gone, log);
+	if (p->before_end)
+		p->before_end(p->context, gone->outside);
 	event_log_gone(log, gone->outside, gone->inside, is_known, status);
 	let_go(p, gone->pidfd);
 	p->gone[p->next_gone].inside = gone->inside;

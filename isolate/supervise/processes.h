@@ -30,11 +30,17 @@ struct processes {
 		pid_t inside, outside;
 		int pidfd;            /* -1: nobody can say when it ends but PID 1 */
 		uint64_t command;     /* digest of its command line */
+		int64_t since_us;     /* of the window in which so many programs were told, and others are held */
+		unsigned told;
+		uint64_t held;
+		char *last;           /* command of the last one that is held; owned */
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;
 	struct { pid_t thread, process; int64_t until_us; } forking[PROCESSES_FORKING]; /* who is making one that is not known yet, by the host's numbers */
 	unsigned forking_count;
+	void (*before_end)(void *context, pid_t outside); /* called with the context before the end of a process is told of; may be NULL */
+	void *context;
 };
 
 #define PROCESSES_INIT { .epoll = -1 }
@@ -43,7 +49,10 @@ struct processes {
 pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread);
 
 /* The same of a process at its beginning: a known one has become another program. */
-void processes_begins(struct processes *p, struct event_log *log, pid_t thread);
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t now_us);
+
+/* Tells of programs that were held back for a second. */
+void processes_flush(struct processes *p, struct event_log *log, int64_t now_us);
 
 /* A thread of a process is about to make another. */
 void processes_forks(struct processes *p, pid_t thread, pid_t process, int64_t now_us);

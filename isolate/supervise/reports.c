@@ -51,6 +51,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->notify.result = x->result;
 	x->notify.before = loop_read_all;
 	x->notify.context = x;
+	x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
 	x->result->hosts.watched = x->notify.own_network;
@@ -78,6 +79,7 @@ static void on_sample(struct execution *x, const struct report *r)
 {
 	event_log_sample(x->log, r, untold(x, r->count), loop_elapsed_us(x));
 	notify_flush(&x->notify, clock_now_us(), false);
+	processes_flush(&x->processes, x->log, clock_now_us());
 }
 
 static void on_process_seen(struct execution *x, const struct report *r)
@@ -187,6 +189,8 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		on_process_seen(x, r);
 		break;
 	case REPORT_GONE:
+		if (x->log)
+			loop_read_all(x); /* what it wrote is told before its end */
 		processes_report_gone(&x->processes, x->log, r);
 		break;
 	case REPORT_SAMPLE:

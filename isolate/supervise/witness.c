@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <time.h>
 
 #include "isolate/confine/proc_file.h"
@@ -37,14 +38,16 @@ struct witness {
 	enum { IDLE, ASKED, ANSWERED } state;
 	struct question question;
 	bool left; /* by its owner */
+	uid_t uid; /* who the processes are */
+	gid_t gid;
 };
 
 static void look(struct question *q)
 {
 	if (q->about == ABOUT_ADDRESS)
-		q->found = outward_read(&q->call, &q->to);
+		q->found = outward_read(&q->call, q->pid, &q->to);
 	else
-		proc_file_command(q->pid, q->command, sizeof q->command);
+		q->found = proc_file_command(q->pid, q->command, sizeof q->command) > 0;
 }
 
 static void release(struct witness *w)
@@ -58,6 +61,9 @@ static void *work(void *context)
 {
 	struct witness *w = context;
 
+	/* A page that must be read from the view first is asked for by this thread, and the kernel asks there in nobody's name who has none inside. Of this thread only: setfsuid(2). */
+	setfsgid(w->gid);
+	setfsuid(w->uid);
 	pthread_mutex_lock(&w->lock);
 	while (!w->left) {
 		struct question q;
@@ -79,7 +85,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-static struct witness *make(void)
+struct witness *witness_new(uid_t uid, gid_t gid)
 {
 	struct witness *w = calloc(1, sizeof *w);
 	pthread_condattr_t clock;
@@ -90,6 +96,8 @@ static struct witness *make(void)
 
 	if (!w)
 		return NULL;
+	w->uid = uid;
+	w->gid = gid;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &clock);
@@ -110,9 +118,8 @@ static struct witness *make(void)
 }
 
 /* Returns false without an answer. One that comes too late is thrown away when the next question finds it. */
-static bool ask(struct witness **witness, struct question *q)
+static bool ask(struct witness *w, struct question *q)
 {
-	struct witness *w = *witness ? *witness : (*witness = make());
 	struct timespec until;
 	bool has_answer = false;
 
@@ -139,9 +146,9 @@ static bool ask(struct witness **witness, struct question *q)
 	return has_answer;
 }
 
-bool witness_address(struct witness **witness, const struct seccomp_notif *call, struct outward *out)
+bool witness_address(struct witness *witness, const struct seccomp_notif *call, pid_t process, struct outward *out)
 {
-	struct question q = { .about = ABOUT_ADDRESS, .call = *call };
+	struct question q = { .about = ABOUT_ADDRESS, .call = *call, .pid = process };
 
 	if (!ask(witness, &q) || !q.found)
 		return false;
@@ -149,14 +156,15 @@ bool witness_address(struct witness **witness, const struct seccomp_notif *call,
 	return true;
 }
 
-size_t witness_command(struct witness **witness, pid_t pid, char text[WITNESS_COMMAND])
+bool witness_command(struct witness *witness, pid_t pid, char text[WITNESS_COMMAND])
 {
 	struct question q = { .about = ABOUT_COMMAND, .pid = pid };
 
-	if (!ask(witness, &q))
-		q.command[0] = '\0';
+	text[0] = '\0';
+	if (!ask(witness, &q) || !q.found)
+		return false;
 	memcpy(text, q.command, sizeof q.command);
-	return strlen(text);
+	return true;
 }
 
 void witness_free(struct witness *w)

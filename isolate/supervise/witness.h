@@ -21,11 +21,14 @@
 
 struct witness;
 
-/* What a notified call has for an address: outward_read(). False also when there was no answer in time. *witness is made when it is NULL, and is the caller's. */
-bool witness_address(struct witness **witness, const struct seccomp_notif *call, struct outward *out);
+/* Starts the thread; uid and gid are who the processes are on the host. NULL without memory or threads: then there is no answer to any question. */
+struct witness *witness_new(uid_t uid, gid_t gid);
 
-/* The command line of a process, with spaces between its words; "" when there was no answer in time. Returns its length. */
-size_t witness_command(struct witness **witness, pid_t pid, char text[WITNESS_COMMAND]);
+/* What a notified call of a process has for an address: outward_read(). False also when there was no answer in time. */
+bool witness_address(struct witness *witness, const struct seccomp_notif *call, pid_t process, struct outward *out);
+
+/* The command line of a process, with spaces between its words. Returns false, and "", when it has none any more or there was no answer in time. */
+bool witness_command(struct witness *witness, pid_t pid, char text[WITNESS_COMMAND]);
 
 /* Ends the thread. One that waits ends when what it waits for does. NULL is nothing. */
 void witness_free(struct witness *witness);
