@@ -303,11 +303,31 @@ void loop_watch_processes(struct execution *x)
 		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
 }
 
+/*
+ * What a process wrote is told before its end, and what another writes when it has learnt of that, after. A pipe does not say which of the two it holds. But epoll(7) lists what is ready in the
+ * order in which it became so: when the processes stand before the output, and did not only wait from the time before, the first that ended did so before any of what is there to be read was written.
+ */
 static void on_processes(struct execution *x)
 {
-	/* What a process wrote is told before its end. */
-	loop_read_all(x);
-	processes_read(&x->processes, x->log);
+	if (x->end_is_first)
+		view_server_read(&x->view);
+	else
+		loop_read_all(x);
+	processes_read(&x->processes, x->log, x->end_is_first ? 1 : PROCESSES_HELD);
+}
+
+static void note_order(struct execution *x, const struct epoll_event *events, int count)
+{
+	bool had_ends = x->had_ends;
+
+	x->had_ends = x->end_is_first = false;
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.u32 == FROM_OUT || events[i].data.u32 == FROM_ERR)
+			break;
+		x->end_is_first = x->end_is_first || (events[i].data.u32 == FROM_PROCESSES && !had_ends);
+	}
+	for (int i = 0; i < count; i++)
+		x->had_ends = x->had_ends || events[i].data.u32 == FROM_PROCESSES;
 }
 
 /* One wake-up, then silence until it is asked for again. */
@@ -394,6 +414,7 @@ int loop_run(struct execution *x)
 
 		if (count < 0 && errno != EINTR)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
+		note_order(x, events, count);
 		for (int i = 0; i < count; i++)
 			on_event(x, (enum source)events[i].data.u32);
 		if (event_log_blocked(x->log) >= 0)

@@ -12,6 +12,7 @@
 #include "isolate/supervise/processes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,23 +376,25 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 		end(p, log, gone, says_how, status);
 }
 
-void processes_read(struct processes *p, struct event_log *log)
+void processes_read(struct processes *p, struct event_log *log, unsigned most)
 {
 	struct epoll_event events[16];
 	int count;
 
-	while (p->epoll >= 0 && (count = epoll_wait(p->epoll, events, 16, 0)) > 0)
+	while (p->epoll >= 0 && most > 0 && (count = epoll_wait(p->epoll, events, most < 16 ? (int)most : 16, 0)) > 0) {
+		most -= (unsigned)count;
 		for (int i = 0; i < count; i++)
 			for (unsigned at = 0; at < p->count; at++)
 				if (p->live[at].pidfd == events[i].data.fd) {
 					on_end(p, log, &p->live[at], events[i].events & EPOLLHUP);
 					break;
 				}
+	}
 }
 
 void processes_close(struct processes *p, struct event_log *log)
 {
-	processes_read(p, log);
+	processes_read(p, log, UINT_MAX);
 	while (p->count > 0)
 		end(p, log, &p->live[0], false, 0);
 	if (p->epoll >= 0)

@@ -67,8 +67,8 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
 /* Whether a process with this number inside is known to live. */
 bool processes_know(struct processes *p, pid_t inside);
 
-/* Tells of those that have ended since the last time. */
-void processes_read(struct processes *p, struct event_log *log);
+/* Tells of those that have ended since the last time, in that order, at most so many. */
+void processes_read(struct processes *p, struct event_log *log, unsigned most);
 
 /* The sandbox is gone and all its processes with it: tells of the rest, and closes what is open. */
 void processes_close(struct processes *p, struct event_log *log);
