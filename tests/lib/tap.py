@@ -21,6 +21,11 @@ from . import leaks
 
 _tests = []
 
+# Whoever runs the tests in the background (nohup, a shell's &) ignores signals, and so would every program that is tested.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
+
 
 class Failure(Exception):
     """A check that did not hold."""
