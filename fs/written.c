@@ -12,6 +12,7 @@
 #include "fs/written.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -21,11 +22,11 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define LOOKS 16384 /* a tenth of a millisecond at most: a read that takes longer was interrupted */
+#define LOOKS 2048 /* some ten microseconds: a read that takes longer was interrupted */
 
 struct written_page {
 	_Atomic uint32_t turn; /* odd: something is being taken */
-	_Atomic uint64_t taken[WRITTEN_STREAMS];
+	_Atomic uint64_t taken[WRITTEN_STREAMS], taking[WRITTEN_STREAMS];
 };
 
 int written_open(struct written *w)
@@ -43,10 +44,12 @@ int written_open(struct written *w)
 	return -1;
 }
 
-void written_taking(struct written *w)
+void written_taking(struct written *w, unsigned stream, size_t bytes)
 {
-	if (w->page)
-		atomic_fetch_add(&w->page->turn, 1);
+	if (!w->page)
+		return;
+	atomic_fetch_add(&w->page->turn, 1);
+	atomic_store(&w->page->taking[stream], bytes);
 }
 
 void written_took(struct written *w, unsigned stream, size_t bytes)
@@ -54,6 +57,7 @@ void written_took(struct written *w, unsigned stream, size_t bytes)
 	if (!w->page)
 		return;
 	atomic_fetch_add(&w->page->taken[stream], bytes);
+	atomic_store(&w->page->taking[stream], 0);
 	atomic_fetch_add(&w->page->turn, 1);
 }
 
@@ -77,25 +81,33 @@ int written_attach(struct written_view *w, int page, const int pipes[WRITTEN_STR
 	return w->page ? 0 : -1;
 }
 
-/* The page is mapped for reading, which an atomic load is. */
-static bool look_once(struct written_page *page, const int pipes[WRITTEN_STREAMS], uint64_t bytes[WRITTEN_STREAMS])
+/* Returns 1 when the numbers belong together, 0 when something was taken meanwhile, -1 when a pipe does not say. The page is mapped for reading, which an atomic load is. */
+static int look_once(struct written_page *page, const int pipes[WRITTEN_STREAMS], uint64_t bytes[WRITTEN_STREAMS])
 {
 	uint32_t turn = atomic_load(&page->turn);
 
-	for (unsigned i = 0; i < WRITTEN_STREAMS && turn % 2 == 0; i++) {
+	for (unsigned i = 0; i < WRITTEN_STREAMS; i++) {
+		uint64_t taking = atomic_load(&page->taking[i]);
 		int waiting;
 
 		if (ioctl(pipes[i], FIONREAD, &waiting) != 0)
-			return false;
-		bytes[i] = atomic_load(&page->taken[i]) + (uint64_t)waiting;
+			return -1;
+		bytes[i] = atomic_load(&page->taken[i]) + (uint64_t)waiting + ((uint64_t)waiting < taking ? taking : 0);
 	}
 	return turn % 2 == 0 && atomic_load(&page->turn) == turn;
 }
 
 bool written_look(const struct written_view *w, uint64_t bytes[WRITTEN_STREAMS])
 {
-	for (int i = 0; w->page && i < LOOKS; i++)
-		if (look_once((struct written_page *)(uintptr_t)w->page, w->pipes, bytes))
-			return true;
-	return false;
+	struct written_page *page = (struct written_page *)(uintptr_t)w->page;
+	int found = page ? 0 : -1;
+
+	for (int waited_ms = 0; found == 0 && waited_ms <= WRITTEN_PATIENCE_MS; waited_ms++) {
+		for (int i = 0; i < LOOKS && atomic_load(&page->turn) % 2 != 0; i++)
+			continue;
+		found = look_once(page, w->pipes, bytes);
+		if (found == 0 && atomic_load(&page->turn) % 2 != 0)
+			poll(NULL, 0, 1);
+	}
+	return found >= 0;
 }

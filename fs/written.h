@@ -6,8 +6,9 @@
  * for the answer: at that moment it has written what was taken out of its pipes until then and what is still in them. The server sees the second (FIONREAD on ends of the pipes), and
  * the supervisor publishes the first in a page of memory that only it can write. So a refusal carries how much was written before it, and is told at that place.
  *
- * Neither waits for the other. The supervisor makes the page's turn odd while it takes something out, since the two numbers do not belong together then; the server looks
- * again for a short, bounded time, and else sends the refusal without a place.
+ * The supervisor makes the page's turn odd while it takes something out, since the two numbers do not belong together then, and says how much that is. The server looks again until the turn is
+ * even, for WRITTEN_PATIENCE_MS at most, which is enough unless the supervisor was stopped in the middle; it waits for nothing else and for nobody inside. After that it goes by what
+ * it sees: a pipe with less in it than is being taken has been emptied already.
  */
 #ifndef CORDON_FS_WRITTEN_H
 #define CORDON_FS_WRITTEN_H
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #define WRITTEN_STREAMS 2 /* standard output, standard error */
+#define WRITTEN_PATIENCE_MS 5
 
 struct written_page;
 
@@ -31,8 +33,8 @@ struct written {
 /* Makes the page; what fd gives can map it for reading only (F_SEAL_FUTURE_WRITE of fcntl(2)). Returns 0, or -1 with errno. */
 int written_open(struct written *w);
 
-/* Around every read(2) from one of the pipes: before it, and after it with the bytes it took (0 for none). */
-void written_taking(struct written *w);
+/* Around every read(2) from one of the pipes: before it with the bytes that it will take, which are there, and after it with those that it took (0 for none). */
+void written_taking(struct written *w, unsigned stream, size_t bytes);
 void written_took(struct written *w, unsigned stream, size_t bytes);
 
 /* Gives the page back. Safe at any time. */

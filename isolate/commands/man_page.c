@@ -278,8 +278,9 @@ static void print_events(void)
 		"A JSON Schema is installed as event.schema.json.\n"
 		".PP\n"
 		"Order: what a program does one after the other is told in that order: what it writes to a pipe or a file, what its view refuses, calls that are refused, addresses outside, and the processes "
-		"it makes. Not exact are opens that are allowed, which come up to five milliseconds late; the end of a process beside what another one writes; standard output beside standard error with "
-		"nothing else between; output to a terminal, and output whose reader is slow. Each event has its time.\n"
+		"it makes. Not exact are a new process beside what its maker wrote last, which may come after it, though nothing that its maker does later comes before; opens that are "
+		"allowed, which come up to five milliseconds late; the end of a process beside what another one writes; standard output beside standard error with nothing else between; output to a "
+		"terminal, and output whose reader is slow. Each event has its time.\n"
 		".PP\n"
 		"What can be missed: a process shows at once when it uses the C library (glibc), which calls set_robust_list(2) first thing, when it makes a call that is told, and when its maker is told of "
 		"again; another one when PID 1 looks at /proc, every 20 milliseconds, and if it is gone by then, never. A repeated open, refusal or call is told once a second with its count, which for "
@@ -287,8 +288,8 @@ static void print_events(void)
 		"kernel\\(aqs count is read four times a second. Neither is told where another program above cordon has the listener of the system call filter; "
 		"sandbox.executed then does not list syscalls as observed.\n"
 		".PP\n"
-		"What watching changes for a program: a fork costs some tenths of a millisecond more, and these calls some ten microseconds. They, and fork(2) where the C library does not block signals "
-		"around it, may fail with EINTR where a signal comes in whose handler does not restart calls. A filter of the program\\(aqs own that answers one of them with SECCOMP_RET_TRACE is passed "
+		"What watching changes for a program: a fork costs some tenths of a millisecond more, and these four calls some ten microseconds. They may fail with EINTR where a signal comes in whose handler does not "
+		"restart calls. A filter of the program\\(aqs own that answers one of them with SECCOMP_RET_TRACE is passed "
 		"over; it stops nothing but itself, since cordon\\(aqs own refusals outrank both.");
 	for (int i = 0; i < EVENT_TYPES; i++) {
 		printf(".TP\n.B ");

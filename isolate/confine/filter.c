@@ -58,7 +58,7 @@ enum watched filter_watched(enum seccomp_profile profile, bool own_network, cons
 		return WATCHED_REFUSED;
 	watches = FILTERS[profile].watches & (own_network ? ~0u : ~(unsigned)WATCHED_ADDRESS);
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++)
-		if (WATCHED_CALLS[i].number == call->nr && (WATCHED_CALLS[i].about & watches) && !((uint32_t)call->args[WATCHED_CALLS[i].argument] & WATCHED_CALLS[i].without))
+		if (WATCHED_CALLS[i].number == call->nr && (WATCHED_CALLS[i].about & watches))
 			return WATCHED_CALLS[i].about;
 	return WATCHED_REFUSED;
 }

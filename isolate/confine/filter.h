@@ -23,8 +23,7 @@ int filter_install(enum seccomp_profile profile, struct error *err);
 int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err);
 
 /*
- * What a call is that was notified under this profile: the one question that the answer depends on. It is decided as the filter decided, from what the kernel gives: the number, the values in
- * registers, and the ABI. Under another ABI than this program's a number means another call, and the filter refuses them all.
+ * What a call is that was notified under this profile: the one question that the answer depends on. It is decided from what the kernel gives, the number and the ABI. Under another ABI than this program's a number means another call, and the filter refuses them all.
  */
 enum watched filter_watched(enum seccomp_profile profile, bool own_network, const struct seccomp_data *call);
 

@@ -42,12 +42,12 @@ ssize_t proc_file_command(pid_t pid, char *text, size_t size)
 	return length;
 }
 
-bool proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most)
+void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most)
 {
 	char text[8192];
 
-	if (proc_file_read(path, text, sizeof text) < 0)
-		return false;
+	if (proc_file_read(path, text, sizeof text) <= 0)
+		return;
 	for (char *next = text, *end; *count < most; next = end) {
 		long child = strtol(next, &end, 10);
 
@@ -55,7 +55,6 @@ bool proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned
 			break;
 		list[(*count)++] = (pid_t)child;
 	}
-	return true;
 }
 
 uint64_t proc_stat_field(const char *text, int field)

@@ -3,7 +3,6 @@
 #ifndef CORDON_ISOLATE_CONFINE_PROC_FILE_H
 #define CORDON_ISOLATE_CONFINE_PROC_FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,8 +13,8 @@ ssize_t proc_file_read(const char *path, char *text, size_t size);
 /* The command line of a process with spaces between its words, ended with a NUL. It lies in the process's memory, so reading may wait. Returns its length, or -1 with errno. */
 ssize_t proc_file_command(pid_t pid, char *text, size_t size);
 
-/* Appends the numbers in a file of children (proc_pid_task_children(5)) to list, up to `most` in all. Returns whether it could be read. */
-bool proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most);
+/* Appends the numbers in a file of children (proc_pid_task_children(5)) to list, up to `most` in all. */
+void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most);
 
 /* Fields of a stat file as proc_pid_stat(5) numbers them. From CPU_FIRST to CPU_LAST: its own and its collected children's time, in user and system mode, in ticks. */
 enum proc_stat { PROC_STAT_PARENT = 4, PROC_STAT_FLAGS = 9, PROC_STAT_CPU_FIRST = 14, PROC_STAT_CPU_LAST = 17, PROC_STAT_THREADS = 20, PROC_STAT_RESIDENT = 24, PROC_STAT_EXIT_CODE = 52 };

@@ -23,7 +23,7 @@
 #define CALLS 1024
 #define X32_BIT 0x40000000u
 
-enum how { ALWAYS, UNLESS, WITHOUT };
+enum how { ALWAYS, UNLESS };
 
 static const struct watched_call {
 	const char *name;
@@ -91,24 +91,21 @@ static size_t half(int argument, int high)
 /* Instructions that tell of a call that is watched, with the number of the call loaded before and after. */
 static size_t watch_one(const struct watched_call *w, struct sock_filter *out)
 {
-	static const size_t LENGTHS[] = { [ALWAYS] = 1, [UNLESS] = 6, [WITHOUT] = 4 }; /* of what follows the comparison of the number */
+	static const size_t LENGTHS[] = { [ALWAYS] = 1, [UNLESS] = 6 }; /* of what follows the comparison of the number */
 	size_t count = 0;
 	int number = seccomp_syscall_resolve_name(w->name);
 
 	if (number < 0)
 		return 0;
 	out[count++] = jump(BPF_JEQ, (uint32_t)number, 0, LENGTHS[w->how]);
-	if (w->how != ALWAYS)
-		out[count++] = load(half(w->argument, 0));
-	if (w->how == WITHOUT)
-		out[count++] = jump(BPF_JSET, (uint32_t)w->value, 1, 0);
 	if (w->how == UNLESS) {
+		out[count++] = load(half(w->argument, 0));
 		out[count++] = jump(BPF_JEQ, (uint32_t)w->value, 0, 2);
 		out[count++] = load(half(w->argument, 1));
 		out[count++] = jump(BPF_JEQ, (uint32_t)(w->value >> 32), 1, 0);
 	}
 	out[count++] = answer(SECCOMP_RET_USER_NOTIF);
-	if (w->how != ALWAYS)
+	if (w->how == UNLESS)
 		out[count++] = load(offsetof(struct seccomp_data, nr));
 	return count;
 }
@@ -134,12 +131,12 @@ size_t seccomp_beginning(unsigned about, struct sock_filter program[SECCOMP_BEGI
 
 void seccomp_print_watched(void)
 {
-	printf("#define NATIVE_ARCHITECTURE 0x%08xu\n\nstatic const struct { int number; enum watched about; int argument; uint32_t without; } WATCHED_CALLS[] = {\n", (unsigned)seccomp_arch_native());
+	printf("#define NATIVE_ARCHITECTURE 0x%08xu\n\nstatic const struct { int number; enum watched about; } WATCHED_CALLS[] = {\n", (unsigned)seccomp_arch_native());
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++) {
 		int number = seccomp_syscall_resolve_name(WATCHED_CALLS[i].name);
 
 		if (number >= 0)
-			printf("\t{ %d, %d, %d, 0x%xu },\n", number, (int)WATCHED_CALLS[i].about, WATCHED_CALLS[i].argument, WATCHED_CALLS[i].how == WITHOUT ? (unsigned)WATCHED_CALLS[i].value : 0u);
+			printf("\t{ %d, %d },\n", number, (int)WATCHED_CALLS[i].about);
 	}
 	printf("};\n");
 }

@@ -4,15 +4,9 @@
 #define CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
 
 #include <linux/filter.h>
-#include <sched.h>
 #include <stddef.h>
 
 #include "isolate/confine/watched.h"
-
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080
-#endif
-#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 
 #define SECCOMP_BEGINNING_MOST 128
 
@@ -22,7 +16,7 @@
  */
 size_t seccomp_beginning(unsigned about, struct sock_filter out[SECCOMP_BEGINNING_MOST]);
 
-/* Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it has: number, what about, and which bits of which argument they are without. */
+/* Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it has: number and what about. */
 void seccomp_print_watched(void);
 
 #endif

@@ -34,6 +34,11 @@
 
 #include "isolate/confine/seccomp_beginning.h"
 
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+
 enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4, SERVING = 8, OTHERS = 16, ACCOUNTED = 32 };
 
 static const struct {
@@ -337,10 +342,10 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 		die(identifier, E2BIG);
 }
 
-/* What is told of is a call that the profile has allowed: without conditions, or where it makes a process (allow_clone()) under no others than it is told of under. */
+/* What is told of is a call that the profile has allowed without conditions. */
 static unsigned can_watch(const struct profile *p)
 {
-	return (p->groups & EVERY ? WATCHED_PROCESS : 0) | (p->groups & COMMANDS ? WATCHED_FORK : 0) | (p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);
+	return (p->groups & EVERY ? WATCHED_PROCESS : 0) | (p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);
 }
 
 static void print_names(void)

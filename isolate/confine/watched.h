@@ -7,8 +7,7 @@ enum watched {
 	WATCHED_REFUSED = 0, /* the filter refuses it, and so must the answer */
 	/* These are allowed (watched_calls.def). */
 	WATCHED_PROCESS = 1, /* a process is new, or has become another program */
-	WATCHED_FORK = 2,    /* one is about to be made */
-	WATCHED_ADDRESS = 4  /* it has an address to look at */
+	WATCHED_ADDRESS = 2  /* it has an address to look at */
 };
 
 #endif

@@ -116,9 +116,10 @@ static ssize_t take(struct capture *c, char *into, size_t most)
 {
 	ssize_t got;
 
+	most = most < CAPTURE_BLOCK ? most : CAPTURE_BLOCK;
 	if (c->written)
-		written_taking(c->written);
-	got = read(c->source, into, most < CAPTURE_BLOCK ? most : CAPTURE_BLOCK);
+		written_taking(c->written, c->stream, most);
+	got = read(c->source, into, most);
 	if (got > 0)
 		c->taken += (uint64_t)got;
 	if (c->written)

@@ -276,7 +276,7 @@ void loop_read_all(void *execution)
 	struct execution *x = execution;
 	uint64_t out = x->out.taken + capture_waiting(&x->out), errors = x->errors.taken + capture_waiting(&x->errors);
 
-	processes_look(&x->processes, x->log, clock_now_us());
+	processes_look(&x->processes, x->log);
 	view_server_read(&x->view);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
 }
@@ -303,10 +303,7 @@ void loop_watch_processes(struct execution *x)
 		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
 }
 
-/*
- * What a process wrote is told before its end, and what another writes when it has learnt of that, after. A pipe does not say which of the two it holds. But epoll(7) lists what is ready in the
- * order in which it became so: when the processes stand before the output, and did not only wait from the time before, the first that ended did so before any of what is there to be read was written.
- */
+/* What a process wrote is told before its end, and what another writes when it has learnt of that, after, as far as it is known which came first. */
 static void on_processes(struct execution *x)
 {
 	if (x->end_is_first)
@@ -316,18 +313,24 @@ static void on_processes(struct execution *x)
 	processes_read(&x->processes, x->log, x->end_is_first ? 1 : PROCESSES_HELD);
 }
 
-static void note_order(struct execution *x, const struct epoll_event *events, int count)
+/*
+ * A pipe does not say what in it was written before the end of a process, and what after. But when nothing is ready, what becomes ready then is listed by epoll(7) in that order: if processes stand
+ * before output, the first that ended did so before any of what is there to be read was written.
+ */
+static int wait_for_events(struct execution *x, struct epoll_event events[SOURCES])
 {
-	bool had_ends = x->had_ends;
+	int count = epoll_wait(x->epoll, events, SOURCES, 0);
 
-	x->had_ends = x->end_is_first = false;
-	for (int i = 0; i < count; i++) {
+	x->end_is_first = false;
+	if (count != 0)
+		return count;
+	count = epoll_wait(x->epoll, events, SOURCES, -1);
+	for (int i = 0; i < count && !x->end_is_first; i++) {
 		if (events[i].data.u32 == FROM_OUT || events[i].data.u32 == FROM_ERR)
 			break;
-		x->end_is_first = x->end_is_first || (events[i].data.u32 == FROM_PROCESSES && !had_ends);
+		x->end_is_first = events[i].data.u32 == FROM_PROCESSES;
 	}
-	for (int i = 0; i < count; i++)
-		x->had_ends = x->had_ends || events[i].data.u32 == FROM_PROCESSES;
+	return count;
 }
 
 /* One wake-up, then silence until it is asked for again. */
@@ -410,11 +413,10 @@ int loop_run(struct execution *x)
 {
 	while (!x->gone) {
 		struct epoll_event events[SOURCES];
-		int count = epoll_wait(x->epoll, events, SOURCES, -1);
+		int count = wait_for_events(x, events);
 
 		if (count < 0 && errno != EINTR)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
-		note_order(x, events, count);
 		for (int i = 0; i < count; i++)
 			on_event(x, (enum source)events[i].data.u32);
 		if (event_log_blocked(x->log) >= 0)

@@ -43,7 +43,7 @@ struct execution {
 	uid_t outside_uid;               /* who the program is on the host */
 	gid_t outside_gid;
 	bool watches_processes;
-	bool had_ends, end_is_first;     /* processes had ended when the loop last looked; one has before there was output */
+	bool end_is_first;               /* a process has ended before there was output */
 	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
 	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */
 	bool paused, asked_to_pause;

@@ -146,14 +146,12 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 	pid_t process = (pid_t)request->pid;
 	char comm[16];
 
-	processes_look(n->processes, n->log, now_us);
+	processes_look(n->processes, n->log);
 	if (kind == WATCHED_PROCESS)
 		processes_begins(n->processes, n->log, process, now_us);
 	else
 		process = processes_notice(n->processes, n->log, process);
-	if (kind == WATCHED_FORK)
-		processes_forks(n->processes, (pid_t)request->pid, process, now_us);
-	else if (kind == WATCHED_ADDRESS)
+	if (kind == WATCHED_ADDRESS)
 		is_told = witness_address(n->processes->witness, request, process, &to);
 	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;

@@ -3,8 +3,8 @@
  * The supervisor's end of the filter's listener: seccomp_unotify(2).
  *
  * What the filter refuses is always answered with the refusal. Nothing that is read of the caller decides anything: its numbers and its name, and an address, only go into an event.
- * Calls that the filter allows and only tells of (watched_calls.def) go on, as they would if nobody watched. Which of the two a call is follows from its number, its ABI and what is in
- * registers, which the kernel gives and no memory of the program's holds. A call that is repeated is answered at once and told once a second with its count, so a program that asks in a
+ * Calls that the filter allows and only tells of (watched_calls.def) go on, as they would if nobody watched. Which of the two a call is follows from its number and its ABI alone,
+ * which the kernel gives and no memory of the program's holds. A call that is repeated is answered at once and told once a second with its count, so a program that asks in a
  * loop does not drown what else there is to see.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_NOTIFY_H

@@ -25,10 +25,9 @@
 
 #include "isolate/confine/proc_file.h"
 
-#define CHILDREN_AT_ONCE 64
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
-#define FORK_US INT64_C(1000000) /* after which a fork that was announced has failed, or made what was not to be seen */
+#define AWAITED_LOOKS 16 /* after which a number that was given belongs to nobody any more */
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
 struct exit_info {
@@ -133,21 +132,6 @@ static bool make_room(struct processes *p)
 	return true;
 }
 
-static void drop_fork(struct processes *p, unsigned at)
-{
-	memmove(p->forking + at, p->forking + at + 1, (--p->forking_count - at) * sizeof *p->forking);
-}
-
-/* The process that one was making has come. */
-static void forget_fork(struct processes *p, pid_t process)
-{
-	for (unsigned i = 0; i < p->forking_count; i++)
-		if (p->forking[i].process == process) {
-			drop_fork(p, i);
-			return;
-		}
-}
-
 /* Without memory to keep it in, a process is not told of: its end could not be, either. */
 static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
 {
@@ -208,6 +192,15 @@ void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
 			release(&p->live[i], log);
 }
 
+/* Whether a process was told to be gone: PID 1 may have seen it a moment before, and it is its parent's child for as long as that has not collected it. */
+static bool is_late(const struct processes *p, pid_t inside, pid_t outside)
+{
+	for (unsigned i = 0; i < PROCESSES_GONE; i++)
+		if (p->gone[i].inside == inside && (outside == 0 || p->gone[i].outside == outside))
+			return true;
+	return false;
+}
+
 static bool is_known(const struct processes *p, pid_t outside)
 {
 	for (unsigned i = 0; i < p->count; i++)
@@ -227,6 +220,10 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
 		return;
 	seen.inside = proc_status_innermost(status, NULL);
+	if (strstr(status, "\nState:\tZ") && is_late(p, seen.inside, outside)) {
+		let_go(p, pidfd);
+		return;
+	}
 	if (read_status(made_by, parent, sizeof parent) > 0)
 		seen.parent = proc_status_innermost(parent, NULL);
 	witness_command(p->witness, outside, command);
@@ -235,7 +232,6 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 		let_go(p, pidfd);
 		return;
 	}
-	forget_fork(p, made_by);
 	begin(p, log, &seen, pidfd);
 }
 
@@ -265,48 +261,56 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 	processes_notice(p, log, thread);
 }
 
-/* A thread that makes another has made the one before, or has failed to. */
-void processes_forks(struct processes *p, pid_t thread, pid_t process, int64_t now_us)
+/* The number that the kernel gave last in this process's namespace (proc_loadavg(5)), or -1. */
+static pid_t read_newest(void)
 {
-	unsigned at = 0;
+	char text[128];
+	const char *last = proc_file_read("/proc/loadavg", text, sizeof text) > 0 ? strrchr(text, ' ') : NULL;
 
-	while (at < p->forking_count && p->forking[at].thread != thread)
-		at++;
-	if (at == PROCESSES_FORKING)
-		drop_fork(p, --at);
-	p->forking[at].thread = thread;
-	p->forking[at].process = process;
-	p->forking[at].until_us = now_us + FORK_US;
-	p->forking_count += at == p->forking_count;
+	return last ? (pid_t)strtol(last, NULL, 10) : -1;
 }
 
-void processes_look(struct processes *p, struct event_log *log, int64_t now_us)
+/* Takes up a process with this number that one of ours has made. Returns false when there is none: the kernel gives a number a moment before the process is there. */
+static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 {
-	for (unsigned i = p->forking_count; i-- > 0;) {
-		pid_t children[CHILDREN_AT_ONCE];
-		unsigned count = 0, waiting = p->forking_count;
-		char path[64];
-		bool is_there;
+	char status[4096];
 
-		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)p->forking[i].thread, (int)p->forking[i].thread);
-		is_there = proc_file_children(path, children, &count, CHILDREN_AT_ONCE);
-		while (count-- > 0)
-			processes_notice(p, log, children[count]);
-		/* Whoever was found has taken one of the list, this one or another of the same process. */
-		if (p->forking_count == waiting && (!is_there || now_us >= p->forking[i].until_us))
-			drop_fork(p, i);
-		if (i > p->forking_count)
-			i = p->forking_count;
+	if (is_known(p, number))
+		return true;
+	if (read_status(number, status, sizeof status) <= 0)
+		return false;
+	if (number_after(status, "\nTgid:") == number && is_known(p, (pid_t)number_after(status, "\nPPid:")))
+		learn(p, log, number, status);
+	return true;
+}
+
+/* Numbers that were given, and that nobody had when they were looked at. */
+static void look_again(struct processes *p, struct event_log *log)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < p->awaited_count; i++)
+		if (!find_made(p, log, p->awaited[i].number) && --p->awaited[i].looks > 0)
+			p->awaited[count++] = p->awaited[i];
+	p->awaited_count = count;
+}
+
+/* Numbers are given one after the other, so whoever is new has one between the newest of the last time and that of now. Whom this misses, others find. */
+void processes_look(struct processes *p, struct event_log *log)
+{
+	pid_t newest = read_newest();
+
+	look_again(p, log);
+	if (newest - p->newest > PROCESSES_AWAITED || newest < p->newest)
+		p->newest = newest - PROCESSES_AWAITED; /* too many to look at, or the numbers have begun again */
+	while (p->newest < newest) {
+		pid_t number = ++p->newest;
+
+		if (number > 0 && !find_made(p, log, number) && p->awaited_count < PROCESSES_AWAITED) {
+			p->awaited[p->awaited_count].number = number;
+			p->awaited[p->awaited_count++].looks = AWAITED_LOOKS;
+		}
 	}
-}
-
-/* Whether a report is of a process that was told to be gone: PID 1 may have seen it a moment before, or while its parent had not collected it. */
-static bool is_late(const struct processes *p, pid_t inside, pid_t outside)
-{
-	for (unsigned i = 0; i < PROCESSES_GONE; i++)
-		if (p->gone[i].inside == inside && (outside == 0 || p->gone[i].outside == outside))
-			return true;
-	return false;
 }
 
 void processes_reported(struct processes *p, struct event_log *log, const struct report *r, pid_t outside)

@@ -2,10 +2,9 @@
 /*
  * The processes of a sandbox that are known to live, each told of once when it begins and once when it ends.
  *
- * They are learnt of in four ways. The filter tells of a call that the C library makes first thing in a process: that is at once, so it finds those that live for a moment. It tells of a fork, too,
- * before it is made: from then on the kernel's list of its maker's children is read before anything else is told, so that a process is told of before what its maker, who goes on only when it is
- * there, does next. Who makes a call that is told of is told of before it. And PID 1 looks at /proc every 20 ms, which finds those that are left: without the C library's help, silent and short, a
- * process is not seen.
+ * They are learnt of in four ways. The filter tells of a call that the C library makes first thing in a process: that is at once, so it finds those that live for a moment. Before anything else
+ * is told, whoever has a number that was given since the last time is looked at, so that a process is told of before what its maker, who goes on only when it is there, does next. Who makes a
+ * call that is told of is told of before it. And PID 1 looks at /proc every 20 ms, which finds those that are left: without the C library's help, silent and short, a process is not seen.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_PROCESSES_H
 #define CORDON_ISOLATE_SUPERVISE_PROCESSES_H
@@ -20,7 +19,7 @@
 
 #define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
 #define PROCESSES_GONE 4096
-#define PROCESSES_FORKING 16
+#define PROCESSES_AWAITED 64
 
 struct processes {
 	struct witness *witness;  /* reads what they hold in memory */
@@ -37,8 +36,9 @@ struct processes {
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;
-	struct { pid_t thread, process; int64_t until_us; } forking[PROCESSES_FORKING]; /* who is making one that is not known yet, by the host's numbers */
-	unsigned forking_count;
+	pid_t newest;                 /* number on the host that was given last when they were looked for */
+	struct { pid_t number; unsigned looks; } awaited[PROCESSES_AWAITED]; /* given, and nobody had it yet */
+	unsigned awaited_count;
 	void (*before_end)(void *context, pid_t outside); /* called with the context before the end of a process is told of; may be NULL */
 	void *context;
 };
@@ -54,11 +54,8 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 /* Tells of programs that were held back for a second. */
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us);
 
-/* A thread of a process is about to make another. */
-void processes_forks(struct processes *p, pid_t thread, pid_t process, int64_t now_us);
-
-/* Notices those that have been made since. */
-void processes_look(struct processes *p, struct event_log *log, int64_t now_us);
+/* Notices those that the known ones have made since the last time. Costs a microsecond where no number was given since. */
+void processes_look(struct processes *p, struct event_log *log);
 
 /* PID 1's word: a process was seen (outside: its number on the host, 0 when it is gone already), or is gone. Told of unless it was. */
 void processes_reported(struct processes *p, struct event_log *log, const struct report *seen, pid_t outside);
