@@ -269,16 +269,20 @@ void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS])
 
 /*
  * How much there is to read is asked first and no more is read. Whatever happened before the last of it was written has been told to this process by then, and is told on before it: what
- * the view refused, at its place; processes that were made, since one is there before its maker goes on.
+ * the view refused, at its place; processes that were made, since one is there before its maker goes on. Those that had ended before it was asked are told last: all that they wrote is in it.
  */
 void loop_read_all(void *execution)
 {
 	struct execution *x = execution;
-	uint64_t out = x->out.taken + capture_waiting(&x->out), errors = x->errors.taken + capture_waiting(&x->errors);
+	uint64_t out, errors;
 
+	processes_collect(&x->processes);
+	out = x->out.taken + capture_waiting(&x->out);
+	errors = x->errors.taken + capture_waiting(&x->errors);
 	processes_look(&x->processes, x->log);
 	view_server_read(&x->view);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
+	processes_tell_ended(&x->processes, x->log);
 }
 
 /* Nobody watches: nothing is told, and no order kept. */
@@ -306,16 +310,17 @@ void loop_watch_processes(struct execution *x)
 /* What a process wrote is told before its end, and what another writes when it has learnt of that, after, as far as it is known which came first. */
 static void on_processes(struct execution *x)
 {
-	if (x->end_is_first)
+	if (x->end_is_first && processes_collect(&x->processes) == 1) {
 		view_server_read(&x->view);
-	else
+		processes_tell_ended(&x->processes, x->log);
+	} else {
 		loop_read_all(x);
-	processes_read(&x->processes, x->log, x->end_is_first ? 1 : PROCESSES_HELD);
+	}
 }
 
 /*
  * A pipe does not say what in it was written before the end of a process, and what after. But when nothing is ready, what becomes ready then is listed by epoll(7) in that order: if processes stand
- * before output, the first that ended did so before any of what is there to be read was written.
+ * at the beginning, and one has ended, it did so before any of what is there to be read was written.
  */
 static int wait_for_events(struct execution *x, struct epoll_event events[SOURCES])
 {
@@ -325,11 +330,7 @@ static int wait_for_events(struct execution *x, struct epoll_event events[SOURCE
 	if (count != 0)
 		return count;
 	count = epoll_wait(x->epoll, events, SOURCES, -1);
-	for (int i = 0; i < count && !x->end_is_first; i++) {
-		if (events[i].data.u32 == FROM_OUT || events[i].data.u32 == FROM_ERR)
-			break;
-		x->end_is_first = events[i].data.u32 == FROM_PROCESSES;
-	}
+	x->end_is_first = count > 0 && events[0].data.u32 == FROM_PROCESSES;
 	return count;
 }
 

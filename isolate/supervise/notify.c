@@ -24,10 +24,6 @@
 #include "isolate/confine/proc_file.h"
 #include "isolate/supervise/clock.h"
 
-/* SECCOMP_IOCTL_NOTIF_SET_FLAGS and SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, missing from older headers: who calls hands its CPU to who answers, and gets it back. */
-#define NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
-#define NOTIF_SYNC_WAKE_UP 1ul
-
 #define AT_ONCE 64
 #define TURN_US 20000 /* for which nothing else is looked at */
 #define WINDOW_US INT64_C(1000000)
@@ -155,9 +151,10 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 		is_told = witness_address(n->processes->witness, request, process, &to);
 	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
-	answer(n, request->id, kind != WATCHED_REFUSED);
+	/* Told before it is answered: who has answered is free to look at what the program does next. */
 	if (is_told)
 		take(n, request, process, &to, comm, now_us);
+	answer(n, request->id, kind != WATCHED_REFUSED);
 }
 
 /* What was held back of a process is told before its end. */
@@ -177,8 +174,6 @@ void notify_begin(struct notify *n, int listener, const struct confine_limits *l
 	n->own_network = limits_own_network(limits);
 	n->processes->before_end = before_end;
 	n->processes->context = n;
-	/* Older kernels (before 6.6) lack it, and are slower. */
-	ioctl(listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
 }
 
 /* Takes one that waits. From then on its caller is not interrupted by signals, so nothing is done before. */

@@ -46,7 +46,7 @@ union address {
 struct socket_facts {
 	int family, type;
 	bool is_free;   /* a stream that is neither connected nor listening */
-	bool is_bound;  /* to a device, of which there is only the sandbox's own */
+	bool is_bound;  /* to a device, or sends by one, of which there is only the sandbox's own */
 };
 
 static bool copy(pid_t pid, uint64_t from, void *to, size_t length)
@@ -54,6 +54,14 @@ static bool copy(pid_t pid, uint64_t from, void *to, size_t length)
 	struct iovec local = { to, length }, remote = { (void *)(uintptr_t)from, length };
 
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)length;
+}
+
+static bool has_device(int fd, int level, int option)
+{
+	int index = 0;
+	socklen_t size = sizeof index;
+
+	return getsockopt(fd, level, option, &index, &size) == 0 && index != 0;
 }
 
 static bool ask_socket(int fd, struct socket_facts *facts)
@@ -69,6 +77,7 @@ static bool ask_socket(int fd, struct socket_facts *facts)
 	facts->is_free = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &size) == 0 && tcp.tcpi_state == TCP_CLOSE;
 	size = sizeof device;
 	facts->is_bound = getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &size) == 0 && size > 0;
+	facts->is_bound = facts->is_bound || has_device(fd, IPPROTO_IP, IP_UNICAST_IF) || has_device(fd, IPPROTO_IPV6, IPV6_UNICAST_IF);
 	return is_socket;
 }
 
@@ -106,6 +115,14 @@ static bool is_own(const union address *a)
 	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) || IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
 }
 
+/* What the kernel refuses for another reason before it looks for a route: an address of one link that does not say which, a datagram without a port. */
+static bool is_incomplete(const struct socket_facts *s, bool connects, const union address *a)
+{
+	if (s->type == SOCK_DGRAM && !connects && (a->family == AF_INET ? a->v4.sin_port : a->v6.sin6_port) == 0)
+		return true;
+	return a->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a->v6.sin6_addr) && a->v6.sin6_scope_id == 0;
+}
+
 /* An IPv4 datagram takes an address without a family for one of its own; a stream takes no other family than its own (udp_sendmsg(), tcp_v6_connect() of the kernel). */
 static bool takes(const struct socket_facts *s, bool connects, union address *a)
 {
@@ -121,7 +138,7 @@ static bool is_outside(pid_t pid, const struct socket_facts *s, bool connects, u
 {
 	memset(a, 0, sizeof *a);
 	return at != 0 && length >= sizeof a->family && length <= sizeof(struct sockaddr_storage) && copy(pid, at, a, length < sizeof *a ? length : sizeof *a) && takes(s, connects, a) &&
-	       length >= (a->family == AF_INET ? sizeof a->v4 : offsetof(struct sockaddr_in6, sin6_scope_id)) && !is_own(a);
+	       length >= (a->family == AF_INET ? sizeof a->v4 : offsetof(struct sockaddr_in6, sin6_scope_id)) && !is_own(a) && !is_incomplete(s, connects, a);
 }
 
 /* The first of the call's addresses that is outside: there the kernel stops. */
@@ -146,10 +163,10 @@ static bool find_outside(const struct call *how, const struct seccomp_notif *cal
 	return false;
 }
 
-/* Whether the call goes by an address at all: a stream does only when it connects. */
+/* Whether the call goes by an address at all: a stream does only when it connects, and a datagram that cannot be does not get so far. */
 static bool goes_by_address(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s)
 {
-	if (s->is_bound)
+	if (s->is_bound || (s->type == SOCK_DGRAM && how->flags >= 0 && (call->data.args[how->flags] & MSG_OOB)) || (how->number == SYS_sendto && call->data.args[2] > UINT16_MAX))
 		return false;
 	if (s->type != SOCK_STREAM)
 		return true;

@@ -12,7 +12,7 @@
 #include "isolate/supervise/processes.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,15 +37,6 @@ struct exit_info {
 };
 #define EXIT_INFO (1u << 3)
 #define GET_INFO _IOWR(0xff, 11, struct exit_info)
-
-static uint64_t digest(const char *bytes, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 static long number_after(const char *text, const char *key)
 {
@@ -135,22 +126,28 @@ static bool make_room(struct processes *p)
 /* Without memory to keep it in, a process is not told of: its end could not be, either. */
 static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
 {
-	if (!make_room(p)) {
+	char *command = strdup(seen->command);
+
+	if (!command || !make_room(p)) {
+		free(command);
 		let_go(p, pidfd);
 		return;
 	}
-	p->live[p->count++] = (struct process){ .inside = seen->inside, .outside = seen->outside, .pidfd = pidfd, .command = digest(seen->command, strlen(seen->command)) };
+	p->live[p->count++] = (struct process){ .inside = seen->inside, .outside = seen->outside, .pidfd = pidfd, .command = command };
 	event_log_process(log, seen);
+}
+
+static void tell_program(struct process *known, struct event_log *log, uint64_t count)
+{
+	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = known->command };
+
+	event_log_became(log, &seen, count);
 }
 
 static void release(struct process *known, struct event_log *log)
 {
-	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = known->last };
-
 	if (known->held > 0)
-		event_log_became(log, &seen, known->held);
-	free(known->last);
-	known->last = NULL;
+		tell_program(known, log, known->held);
 	known->held = 0;
 }
 
@@ -160,29 +157,24 @@ static void release(struct process *known, struct event_log *log)
  */
 static void notice_program(struct processes *p, struct process *known, struct event_log *log, int64_t now_us)
 {
-	char command[WITNESS_COMMAND];
-	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = command };
-	uint64_t now;
+	char command[WITNESS_COMMAND], *copy;
 
-	if (!witness_command(p->witness, known->outside, command))
+	if (!witness_command(p->witness, known->outside, command) || strcmp(command, known->command) == 0 || (known->pidfd >= 0 && !is_there(known->pidfd)))
 		return;
-	now = digest(command, strlen(command));
-	if (now == known->command || (known->pidfd >= 0 && !is_there(known->pidfd)))
+	copy = strdup(command);
+	if (!copy)
 		return;
-	known->command = now;
 	if (now_us - known->since_us >= WINDOW_US) {
 		release(known, log);
 		known->since_us = now_us;
 		known->told = 0;
 	}
-	if (known->told < EXECUTED_MOST) {
-		known->told++;
-		event_log_became(log, &seen, 1);
-		return;
-	}
-	free(known->last);
-	known->last = strdup(command);
-	known->held += known->last != NULL;
+	free(known->command);
+	known->command = copy;
+	if (known->told++ < EXECUTED_MOST)
+		tell_program(known, log, 1);
+	else
+		known->held++;
 }
 
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
@@ -201,12 +193,26 @@ static bool is_late(const struct processes *p, pid_t inside, pid_t outside)
 	return false;
 }
 
-static bool is_known(const struct processes *p, pid_t outside)
+static struct process *find_outside(const struct processes *p, pid_t outside)
 {
 	for (unsigned i = 0; i < p->count; i++)
 		if (p->live[i].outside == outside)
-			return true;
-	return false;
+			return &p->live[i];
+	return NULL;
+}
+
+static bool is_known(const struct processes *p, pid_t outside)
+{
+	return find_outside(p, outside) != NULL;
+}
+
+/* A process that was just made runs its maker's program still; where its memory could not be read in time that is what is told. */
+static void read_command(struct processes *p, pid_t outside, pid_t made_by, char command[WITNESS_COMMAND])
+{
+	const struct process *maker = find_outside(p, made_by);
+
+	if (!witness_command(p->witness, outside, command) && maker)
+		snprintf(command, WITNESS_COMMAND, "%s", maker->command);
 }
 
 /* Takes up a process by its main thread, whose status was read. */
@@ -226,7 +232,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 	}
 	if (read_status(made_by, parent, sizeof parent) > 0)
 		seen.parent = proc_status_innermost(parent, NULL);
-	witness_command(p->witness, outside, command);
+	read_command(p, outside, made_by, command);
 	/* What was read is of this process if it still holds the number. */
 	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd))) {
 		let_go(p, pidfd);
@@ -253,12 +259,12 @@ pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 
 void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t now_us)
 {
-	for (unsigned i = 0; i < p->count; i++)
-		if (p->live[i].outside == thread) {
-			notice_program(p, &p->live[i], log, now_us);
-			return;
-		}
-	processes_notice(p, log, thread);
+	struct process *known = find_outside(p, thread);
+
+	if (known)
+		notice_program(p, known, log, now_us);
+	else
+		processes_notice(p, log, thread);
 }
 
 /* The number that the kernel gave last in this process's namespace (proc_loadavg(5)), or -1. */
@@ -328,6 +334,7 @@ static void end(struct processes *p, struct event_log *log, struct process *gone
 		p->before_end(p->context, gone->outside);
 	event_log_gone(log, gone->outside, gone->inside, is_known, status);
 	let_go(p, gone->pidfd);
+	free(gone->command);
 	p->gone[p->next_gone].inside = gone->inside;
 	p->gone[p->next_gone].outside = gone->outside;
 	p->next_gone = (p->next_gone + 1) % PROCESSES_GONE;
@@ -340,10 +347,10 @@ static void end(struct processes *p, struct event_log *log, struct process *gone
  */
 static bool read_zombie(const struct process *gone, int *status)
 {
-	char path[40], text[1024];
+	char path[40], text[1024], *state;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)gone->outside);
-	if (proc_file_read(path, text, sizeof text) <= 0)
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(state = strrchr(text, ')')) || strncmp(state, ") Z", 3) != 0)
 		return false;
 	*status = (int)proc_stat_field(text, PROC_STAT_EXIT_CODE);
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)gone->outside);
@@ -360,13 +367,25 @@ static bool read_collected(const struct process *gone, int *status)
 	return true;
 }
 
+static bool has_ended(int pidfd)
+{
+	struct pollfd ended = { pidfd, POLLIN, 0 };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+/* PID 1 is believed where nobody else can say. */
 void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
 {
 	struct process *known = find(p, (pid_t)r->pid);
 	int status = r->status;
 
-	if (known)
-		end(p, log, known, r->count == 1 || (known->pidfd >= 0 && (read_zombie(known, &status) || read_collected(known, &status))), status);
+	bool says_how;
+
+	if (!known || (known->pidfd >= 0 && !has_ended(known->pidfd)))
+		return;
+	says_how = r->count == 1 || (known->pidfd >= 0 && (read_zombie(known, &status) || read_collected(known, &status)));
+	end(p, log, known, says_how, status);
 }
 
 /* A process has ended, and was collected or not. One that does not say how is waited for until it is collected: the pidfd hangs up then (6.9). */
@@ -380,25 +399,39 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 		end(p, log, gone, says_how, status);
 }
 
-void processes_read(struct processes *p, struct event_log *log, unsigned most)
+unsigned processes_collect(struct processes *p)
 {
-	struct epoll_event events[16];
-	int count;
+	struct epoll_event events[PROCESSES_AT_ONCE];
+	int count = p->held > 0 ? epoll_wait(p->epoll, events, PROCESSES_AT_ONCE, 0) : 0;
 
-	while (p->epoll >= 0 && most > 0 && (count = epoll_wait(p->epoll, events, most < 16 ? (int)most : 16, 0)) > 0) {
-		most -= (unsigned)count;
-		for (int i = 0; i < count; i++)
-			for (unsigned at = 0; at < p->count; at++)
-				if (p->live[at].pidfd == events[i].data.fd) {
-					on_end(p, log, &p->live[at], events[i].events & EPOLLHUP);
-					break;
-				}
+	p->ended_count = 0;
+	for (int i = 0; i < count; i++) {
+		p->ended[p->ended_count].pidfd = events[i].data.fd;
+		p->ended[p->ended_count++].is_collected = events[i].events & EPOLLHUP;
 	}
+	return p->ended_count;
+}
+
+void processes_tell_ended(struct processes *p, struct event_log *log)
+{
+	for (unsigned i = 0; i < p->ended_count; i++)
+		for (unsigned at = 0; at < p->count; at++)
+			if (p->live[at].pidfd == p->ended[i].pidfd) {
+				on_end(p, log, &p->live[at], p->ended[i].is_collected);
+				break;
+			}
+	p->ended_count = 0;
 }
 
 void processes_close(struct processes *p, struct event_log *log)
 {
-	processes_read(p, log, UINT_MAX);
+	unsigned before;
+
+	do {
+		before = p->count;
+		processes_collect(p);
+		processes_tell_ended(p, log);
+	} while (p->count < before);
 	while (p->count > 0)
 		end(p, log, &p->live[0], false, 0);
 	if (p->epoll >= 0)

@@ -20,6 +20,7 @@
 #define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
 #define PROCESSES_GONE 4096
 #define PROCESSES_AWAITED 64
+#define PROCESSES_AT_ONCE 64
 
 struct processes {
 	struct witness *witness;  /* reads what they hold in memory */
@@ -28,14 +29,15 @@ struct processes {
 	struct process {
 		pid_t inside, outside;
 		int pidfd;            /* -1: nobody can say when it ends but PID 1 */
-		uint64_t command;     /* digest of its command line */
+		char *command;        /* what was last seen of its command line; owned */
 		int64_t since_us;     /* of the window in which so many programs were told, and others are held */
 		unsigned told;
 		uint64_t held;
-		char *last;           /* command of the last one that is held; owned */
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;
+	struct { int pidfd; bool is_collected; } ended[PROCESSES_AT_ONCE]; /* noted and not told yet */
+	unsigned ended_count;
 	pid_t newest;                 /* number on the host that was given last when they were looked for */
 	struct { pid_t number; unsigned looks; } awaited[PROCESSES_AWAITED]; /* given, and nobody had it yet */
 	unsigned awaited_count;
@@ -64,8 +66,9 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
 /* Whether a process with this number inside is known to live. */
 bool processes_know(struct processes *p, pid_t inside);
 
-/* Tells of those that have ended since the last time, in that order, at most so many. */
-void processes_read(struct processes *p, struct event_log *log, unsigned most);
+/* Notes which have ended by now, PROCESSES_AT_ONCE at most, and how many; and tells of those that were noted. Between the two what they wrote can be read: all of it was there. */
+unsigned processes_collect(struct processes *p);
+void processes_tell_ended(struct processes *p, struct event_log *log);
 
 /* The sandbox is gone and all its processes with it: tells of the rest, and closes what is open. */
 void processes_close(struct processes *p, struct event_log *log);
