@@ -241,6 +241,17 @@ def _():
         tap.equal((executed["subject"], executed["data"]["success"]), (subject, True), "it ran to its end")
 
 
+@tap.test("a detached execution that cannot begin is told to have ended, with the failure")
+def _():
+    with Daemon() as daemon, Client(daemon) as client:
+        client.call("events.subscribe", {"type": "sandbox.executed"})
+        for options, failure, said in (({"no-such": 1}, "bad_option", "no-such"), ({"ro": ["/nonexistent"]}, "path_missing", "/nonexistent")):
+            subject = client.call("sandbox.run", dict(command("true"), options=options, detach=True))["execution_id"]
+            executed = client.event("sandbox.executed")
+            tap.equal((executed["subject"], executed["data"]["success"], executed["data"]["failure"]), (subject, False, failure), "the end")
+            tap.like(executed["data"]["error"], said, "the reason")
+
+
 @tap.test("events are replayed from a number, filtered by type and subject, and printed by cordon events")
 def _():
     with Daemon() as daemon, Client(daemon) as client:

@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 #include "isolate/library/action.h"
 #include "isolate/result.h"
 #include "isolate/service/connection.h"
@@ -139,10 +141,10 @@ static void on_channel(evutil_socket_t fd, short what, void *argument)
 	server_publish(j->server);
 }
 
-/* A supervisor that went without a word leaves an execution without an end; here it is. */
-static void publish_end(struct job *j, const char *sentence)
+/* An execution's end that its supervisor did not tell of. */
+static void publish_end(struct job *j, const char *sentence, const char *failure)
 {
-	struct emitter *e = j->has_begun && !j->has_ended ? emitter_new(-1, j->id, EMITTER_DROPS) : NULL;
+	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
 	const char *lines;
 	size_t length;
 
@@ -151,7 +153,7 @@ static void publish_end(struct job *j, const char *sentence)
 	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_truth(e, EVENT_FIELD_SUCCESS, false);
 	emit_text(e, EVENT_FIELD_ERROR, sentence);
-	emit_text(e, EVENT_FIELD_FAILURE, failure_name(FAILURE_INTERNAL));
+	emit_text(e, EVENT_FIELD_FAILURE, failure);
 	emit_number(e, EVENT_FIELD_DURATION, (server_now_us() - j->begun_us) / 1000);
 	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
 	emit_number(e, EVENT_FIELD_LOST, 0);
@@ -160,6 +162,17 @@ static void publish_end(struct job *j, const char *sentence)
 	if (length > 0)
 		bus_publish(j->server->bus, lines, length - 1);
 	emitter_close(e, NULL);
+}
+
+/* Nobody waits for the answer of a detached execution: that it could not begin is told as its end, with the failure that stands in the answer. */
+static void publish_failure(struct job *j, const char *data, size_t length)
+{
+	cJSON *answer = cJSON_ParseWithLength(data, length), *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
+	const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "code"));
+	const char *tried = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "tried"));
+
+	publish_end(j, tried ? tried : "the execution could not begin", code ? code : failure_name(FAILURE_INTERNAL));
+	cJSON_Delete(answer);
 }
 
 /* Maps the answer, or returns NULL when there is none. */
@@ -213,8 +226,11 @@ static void answer(struct job *j, const char *sentence)
 		protocol_error_raw(&out, j->request_id, text + 1, length - 1);
 	} else if (text) {
 		protocol_error(&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
+		if (j->is_detached && !j->has_begun)
+			publish_failure(j, text + 1, length - 1);
 	} else {
-		publish_end(j, sentence);
+		if (!j->has_ended && (j->has_begun || j->is_detached))
+			publish_end(j, sentence, failure_name(FAILURE_INTERNAL));
 		protocol_error(&out, j->request_id, ERROR_FAILED, sentence, "{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
 	}
 	if (!j->is_errand)
@@ -384,6 +400,7 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	j->owner = owner;
 	j->method = r->method;
 	j->is_errand = is_errand;
+	j->is_detached = !owner && !is_errand;
 	j->request = j->answer = j->channel = j->pidfd = -1;
 	j->begun_us = server_now_us();
 	memcpy(j->streams, streams, sizeof j->streams);

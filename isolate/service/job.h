@@ -29,6 +29,7 @@ struct job {
 	bool has_begun, has_ended;           /* which events of it were seen */
 	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
 	bool wants_end;                      /* was told to end */
+	bool is_detached;                    /* nobody ever waited for its answer */
 	int request, answer, channel, pidfd; /* -1: none */
 	size_t request_length;
 	int streams[3];                      /* the client's, or -1 */
