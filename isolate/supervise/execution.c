@@ -377,7 +377,10 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 		/* Only PID 1 may hold these now, or their end would never show. */
 		loop_close(x.composition.fds, x.composition.fd_count);
 		x.composition.fd_count = 0;
+		if (x.log)
+			prompt_begin(&x.prompt);
 		status = loop_run(&x);
+		prompt_end(&x.prompt);
 	}
 	terminal_restore(&x.terminal);
 	if (status == 0 && !x.view.interrupted)

@@ -306,6 +306,8 @@ void processes_look(struct processes *p, struct event_log *log)
 {
 	pid_t newest = read_newest();
 
+	if (p->newest == 0)
+		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
 	look_again(p, log);
 	if (newest - p->newest > PROCESSES_AWAITED || newest < p->newest)
 		p->newest = newest - PROCESSES_AWAITED; /* too many to look at, or the numbers have begun again */
