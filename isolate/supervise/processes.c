@@ -2,8 +2,7 @@
 /*
  * Who lives in a sandbox. See processes.h.
  *
- * Each known process is held by a pidfd, so its end is heard of at once and its number cannot be mistaken for another's. How it ended stands in /proc while its parent has not
- * collected it, and after that in the pidfd, where the kernel can (PIDFD_INFO_EXIT, 6.15); else it is not known.
+ * Each known process is held by a pidfd, so its end is heard of at once and its number cannot be mistaken for another's.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,31 +11,20 @@
 #include "isolate/supervise/processes.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/confine/proc_file.h"
+#include "isolate/supervise/process_end.h"
 
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
 #define AWAITED_LOOKS 16 /* after which a number that was given belongs to nobody any more */
-
-/* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
-struct exit_info {
-	uint64_t mask, cgroup;
-	uint32_t numbers[11];
-	int32_t exit_code;
-};
-#define EXIT_INFO (1u << 3)
-#define GET_INFO _IOWR(0xff, 11, struct exit_info)
 
 static long number_after(const char *text, const char *key)
 {
@@ -103,11 +91,6 @@ static void let_go(struct processes *p, int pidfd)
 	p->held--;
 }
 
-static bool is_there(int pidfd)
-{
-	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
-}
-
 static bool make_room(struct processes *p)
 {
 	unsigned room = p->room ? 2 * p->room : 16;
@@ -159,7 +142,7 @@ static void notice_program(struct processes *p, struct process *known, struct ev
 {
 	char command[WITNESS_COMMAND], *copy;
 
-	if (!witness_command(p->witness, known->outside, command) || strcmp(command, known->command) == 0 || (known->pidfd >= 0 && !is_there(known->pidfd)))
+	if (!witness_command(p->witness, known->outside, command) || strcmp(command, known->command) == 0 || (known->pidfd >= 0 && !process_end_is_held(known->pidfd)))
 		return;
 	copy = strdup(command);
 	if (!copy)
@@ -234,7 +217,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 		seen.parent = proc_status_innermost(parent, NULL);
 	read_command(p, outside, made_by, command);
 	/* What was read is of this process if it still holds the number. */
-	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !is_there(pidfd))) {
+	if (seen.inside <= 0 || find(p, seen.inside) || (pidfd >= 0 && !process_end_is_held(pidfd))) {
 		let_go(p, pidfd);
 		return;
 	}
@@ -343,39 +326,6 @@ static void end(struct processes *p, struct event_log *log, struct process *gone
 	*gone = p->live[--p->count];
 }
 
-/*
- * While its parent has not asked for it. The number is this process's for as long as that can be sent a signal. The kernel shows 0 to those who may not trace the process, as where it made
- * itself undumpable; who may not trace it may not read its namespaces' names either.
- */
-static bool read_zombie(const struct process *gone, int *status)
-{
-	char path[40], text[1024], *state;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)gone->outside);
-	if (proc_file_read(path, text, sizeof text) <= 0 || !(state = strrchr(text, ')')) || strncmp(state, ") Z", 3) != 0)
-		return false;
-	*status = (int)proc_stat_field(text, PROC_STAT_EXIT_CODE);
-	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)gone->outside);
-	return (*status != 0 || readlink(path, text, sizeof text) > 0) && is_there(gone->pidfd);
-}
-
-static bool read_collected(const struct process *gone, int *status)
-{
-	struct exit_info info = { .mask = EXIT_INFO };
-
-	if (ioctl(gone->pidfd, GET_INFO, &info) != 0 || !(info.mask & EXIT_INFO))
-		return false;
-	*status = info.exit_code;
-	return true;
-}
-
-static bool has_ended(int pidfd)
-{
-	struct pollfd ended = { pidfd, POLLIN, 0 };
-
-	return poll(&ended, 1, 0) > 0;
-}
-
 /* PID 1 is believed where nobody else can say. */
 void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
 {
@@ -384,9 +334,9 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
 
 	bool says_how;
 
-	if (!known || (known->pidfd >= 0 && !has_ended(known->pidfd)))
+	if (!known || (known->pidfd >= 0 && !process_end_has_come(known->pidfd)))
 		return;
-	says_how = r->count == 1 || (known->pidfd >= 0 && (read_zombie(known, &status) || read_collected(known, &status)));
+	says_how = r->count == 1 || process_end_read(known->outside, known->pidfd, &status);
 	end(p, log, known, says_how, status);
 }
 
@@ -395,9 +345,9 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 {
 	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
 	int status = 0;
-	bool says_how = read_zombie(gone, &status) || read_collected(gone, &status);
+	bool says_how = process_end_read(gone->outside, gone->pidfd, &status);
 
-	if (says_how || is_collected || !is_there(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
+	if (says_how || is_collected || !process_end_is_held(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
 		end(p, log, gone, says_how, status);
 }
 
