@@ -723,7 +723,7 @@ def _():
         console = sandbox.start("console", "--plain", "--socket", daemon.socket, stdout=subprocess.DEVNULL)
         client = Client(daemon)
         for number in range(24):
-            client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.0%d" % (tree, number % 10), **(named if number % 2 else {})), number)
+            client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.%d" % (tree, number % 10), **(named if number % 2 else {})), number)
         victim = ("supervisor", "view server", "follower", "console", "daemon")[turn % 5]
         tap.eventually(lambda: any(name == "cordon-view" for _, name in below(daemon.process.pid)) or not named, "view servers are up", 10)
         if victim == "daemon":
