@@ -12,7 +12,6 @@
 #include "fs/awake.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -36,21 +35,32 @@ void awake_answered(struct awake *a, int64_t now_ns)
 	a->answered_ns = now_ns;
 }
 
-/* "0.20 0.18 0.12 1/80 11206": the number before the slash is what can run at this moment, this process included. Returns INT_MAX when it is not to be read. */
-static int count_running(int load)
+/* "0.20 0.18 0.12 1/80 11206": the number before the slash is what can run at this moment, this process included; the last one was given last to a process or thread. */
+static bool read_load(int load, int *running, int *newest)
 {
 	char text[128];
 	ssize_t length = pread(load, text, sizeof text - 1, 0);
-	int running;
 
 	text[length > 0 ? length : 0] = '\0';
-	return sscanf(text, "%*s %*s %*s %9d/", &running) == 1 ? running : INT_MAX;
+	return sscanf(text, "%*s %*s %*s %9d/%*d %9d", running, newest) == 2;
+}
+
+bool awake_newest(const struct awake *a, int32_t *number)
+{
+	int running, newest;
+
+	if (a->load < 0 || !read_load(a->load, &running, &newest) || newest < 0)
+		return false;
+	*number = newest;
+	return true;
 }
 
 static bool is_crowded(struct awake *a, int64_t now_ns)
 {
 	if (now_ns - a->sampled_ns >= (a->crowded ? AWAKE_CROWDED_NS : AWAKE_SAMPLE_NS)) {
-		a->crowded = count_running(a->load) > a->processors;
+		int running, newest;
+
+		a->crowded = !read_load(a->load, &running, &newest) || running > a->processors;
 		a->sampled_ns = now_ns;
 	}
 	return a->crowded;

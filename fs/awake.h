@@ -34,6 +34,9 @@ struct awake {
 /* The load of this machine and the processors of this process. To be asked before a filter forbids it. The descriptor is the caller's. */
 struct awake awake_here(void);
 
+/* The number that was given last to a process or thread of this machine, as this process sees them. Returns false where it cannot be known. */
+bool awake_newest(const struct awake *a, int32_t *number);
+
 /* A request was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);
 

@@ -23,7 +23,7 @@
 #define WINDOW_NS INT64_C(1000000000)
 #define BATCH_NS INT64_C(5000000)   /* at least so long between two datagrams: a record after a silence goes at once, many travel together */
 
-_Static_assert(sizeof(struct event_head) == 72, "an event has no padding");
+_Static_assert(sizeof(struct event_head) == 80, "an event has no padding");
 
 struct slot {
 	struct event_head head;
@@ -82,6 +82,7 @@ static void store(struct event_sink *s, const struct event_head *head, const cha
 		return;
 	}
 	h.magic = EVENT_MAGIC;
+	h.reserved = 0;
 	h.path_length = (uint16_t)length;
 	memcpy(s->ring + s->back, &h, sizeof h);
 	memcpy(s->ring + s->back + sizeof h, path, length);
@@ -248,7 +249,7 @@ void event_finish(struct event_sink *s)
 static bool is_sound(const struct event_head *h)
 {
 	return h->magic == EVENT_MAGIC && h->kind >= EVENT_OPENED && h->kind <= EVENT_SUMMARY && h->path_length <= EVENT_PATH_MAX &&
-	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST && h->pid >= 0 && h->is_placed <= 1 && h->time_ns >= 0 &&
+	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST && h->pid >= 0 && h->is_placed <= 1 && h->newest >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
 	       memchr(h->comm, '\0', sizeof h->comm) != NULL;
 }
 

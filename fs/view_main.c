@@ -40,6 +40,7 @@
 
 #define CONTROL_FD 3
 #define RESERVED_FILES 16
+#define CHANNEL_BYTES (1 << 20) /* of refusals that the supervisor has not read yet */
 #define ENOUGH_FILES 65536
 
 struct start {
@@ -223,6 +224,7 @@ static int confine(struct start *s)
 static int set_up(struct start *s)
 {
 	int fds[2 + 1 + WRITTEN_STREAMS];
+	const int room = CHANNEL_BYTES;
 	size_t count;
 	char byte;
 
@@ -237,6 +239,7 @@ static int set_up(struct start *s)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);
+	setsockopt(CONTROL_FD, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
 	s->view->awake = awake_here();
 	if (count > 2 && written_attach(&s->view->written, fds[2], fds + 3) != 0)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, errno, "mapping what the supervisor says of the program's output");

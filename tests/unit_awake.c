@@ -109,11 +109,23 @@ static void test_unknown(void)
 	ok(here.load >= 0 && here.processors >= 1, "this machine can be asked");
 }
 
+static void test_newest(void)
+{
+	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load = -1 };
+	int32_t number = 0;
+
+	ok(awake_newest(&a, &number) && number == 11206, "the number that was given last");
+	ok(awake_newest(&here, &number) && number > 0, "this machine gives some");
+	set_load(&a, "0.20 0.18 0.12 2/80\n");
+	ok(!awake_newest(&a, &number) && !awake_newest(&nowhere, &number), "where none stands none is made up");
+}
+
 int main(void)
 {
 	plan(0);
 	test_pace();
 	test_room();
 	test_unknown();
+	test_newest();
 	return done();
 }

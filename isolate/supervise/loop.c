@@ -260,10 +260,11 @@ static size_t missing(const struct capture *c, uint64_t written)
 	return written > c->taken ? (size_t)(written - c->taken) : 0;
 }
 
-void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS])
+void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest)
 {
 	struct execution *x = execution;
 
+	processes_look(&x->processes, x->log, newest);
 	read_streams(x, missing(&x->out, written[0]), missing(&x->errors, written[1]));
 }
 
@@ -279,8 +280,8 @@ void loop_read_all(void *execution)
 	processes_collect(&x->processes);
 	out = x->out.taken + capture_waiting(&x->out);
 	errors = x->errors.taken + capture_waiting(&x->errors);
-	processes_look(&x->processes, x->log);
 	view_server_read(&x->view);
+	processes_look(&x->processes, x->log, PROCESSES_ALL);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
 	processes_tell_ended(&x->processes, x->log);
 }

@@ -73,8 +73,8 @@ int loop_watch(struct execution *x, int fd, enum source source);
 /* Reads, and tells of, all that the program wrote and that its view refused until now, in the order in which it happened. The context is the execution. */
 void loop_read_all(void *execution);
 
-/* Reads, and tells of, so much of each stream, counted from the beginning, or of what there is. The context is the execution. */
-void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS]);
+/* Tells of processes up to this number of the host's, and reads, and tells of, so much of each stream, counted from the beginning, or of what there is. The context is the execution. */
+void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest);
 
 /* Watches for processes that end, from the first that is known on. */
 void loop_watch_processes(struct execution *x);

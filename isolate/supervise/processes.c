@@ -24,6 +24,7 @@
 
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
+#define NUMBERS_MOST 512 /* that are looked at in one go */
 #define AWAITED_LOOKS 16 /* after which a number that was given belongs to nobody any more */
 
 static long number_after(const char *text, const char *key)
@@ -285,15 +286,17 @@ static void look_again(struct processes *p, struct event_log *log)
 }
 
 /* Numbers are given one after the other, so whoever is new has one between the newest of the last time and that of now. Whom this misses, others find. */
-void processes_look(struct processes *p, struct event_log *log)
+void processes_look(struct processes *p, struct event_log *log, pid_t until)
 {
-	pid_t newest = read_newest();
+	pid_t newest = until == PROCESSES_ALL ? read_newest() : until;
 
 	if (p->newest == 0)
 		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
 	look_again(p, log);
-	if (newest - p->newest > PROCESSES_AWAITED || newest < p->newest)
-		p->newest = newest - PROCESSES_AWAITED; /* too many to look at, or the numbers have begun again */
+	if (newest < p->newest && (until != PROCESSES_ALL || newest < 0))
+		return; /* it was looked at already */
+	if (newest < p->newest || newest - p->newest > NUMBERS_MOST)
+		p->newest = newest - NUMBERS_MOST; /* the numbers have begun again, or there are too many to look at */
 	while (p->newest < newest) {
 		pid_t number = ++p->newest;
 

@@ -56,8 +56,9 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 /* Tells of programs that were held back for a second. */
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us);
 
-/* Notices those that the known ones have made since the last time. Costs a microsecond where no number was given since. */
-void processes_look(struct processes *p, struct event_log *log);
+/* Notices those that the known ones have made since the last time, as far as their numbers on the host go up to `until` (PROCESSES_ALL: to what was given by now). Costs some microseconds where there are none. */
+#define PROCESSES_ALL (-1)
+void processes_look(struct processes *p, struct event_log *log, pid_t until);
 
 /* PID 1's word: a process was seen (outside: its number on the host, 0 when it is gone already), or is gone. Told of unless it was. */
 void processes_reported(struct processes *p, struct event_log *log, const struct report *seen, pid_t outside);
