@@ -278,9 +278,10 @@ static void print_events(void)
 		"A JSON Schema is installed as event.schema.json.\n"
 		".PP\n"
 		"Order: what a program does one after the other is told in that order: what it writes to a pipe or a file, what its view refuses, calls that are refused, addresses outside, and the processes "
-		"it makes. Not exact are a new process beside what its maker wrote last, which may come after it, though nothing that its maker does later comes before; opens that are "
+		"it makes. Not exact are a new process beside what its maker wrote before and the supervisor had not read yet, which may come after it, though nothing that its maker does later comes before "
+		"(unless others on the host make hundreds of processes or threads meanwhile); opens that are "
 		"allowed, which come up to five milliseconds late; the end of a process beside what another one does, and what it became, which is told when its C library begins; standard output beside standard error with nothing else between; output to a "
-		"terminal, and output whose reader is slow. Each event has its time.\n"
+		"terminal, output whose reader is slow, and refusals of hundreds of processes at once. Each event has its time.\n"
 		".PP\n"
 		"What can be missed: a process shows at once when it uses the C library (glibc), which calls set_robust_list(2) first thing, when it makes a call that is told, and when its maker is told of "
 		"again; another one when PID 1 looks at /proc, every 20 milliseconds, and if it is gone by then, never. How a process ended is known while its parent has not collected it, or from Linux 6.15 on; not of more processes at once than half of the caller\\(aqs open "
@@ -289,8 +290,8 @@ static void print_events(void)
 		"kernel\\(aqs count is read four times a second. Neither is told where another program above cordon has the listener of the system call filter; "
 		"sandbox.executed then does not list syscalls as observed.\n"
 		".PP\n"
-		"What watching changes for a program: a fork costs some tenths of a millisecond more, and these four calls some ten microseconds. They may fail with EINTR where a signal comes in whose handler does not "
-		"restart calls. A filter of the program\\(aqs own that answers one of them with SECCOMP_RET_TRACE is passed "
+		"What watching changes for a program: a fork costs some tenths of a millisecond more, and these four calls some ten microseconds. A signal whose handler does not restart calls (SA_RESTART; Python sets none such) and that comes "
+		"in the microseconds before the supervisor has taken the call makes it fail with EINTR, which is rare but more than never; Python then takes a connect(2) for begun that was not. A filter of the program\\(aqs own that answers one of them with SECCOMP_RET_TRACE is passed "
 		"over; it stops nothing but itself, since cordon\\(aqs own refusals outrank both.");
 	for (int i = 0; i < EVENT_TYPES; i++) {
 		printf(".TP\n.B ");

@@ -338,7 +338,7 @@ static void release(struct execution *x, int status)
 	processes_close(&x->processes, x->log);
 	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
 	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
-	loop_close(&x->notify.listener, 1);
+	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
 	written_close(&x->written);
 	compose_free(&x->composition);

@@ -23,13 +23,13 @@
 #include "isolate/confine/filter.h"
 #include "isolate/confine/proc_file.h"
 #include "isolate/supervise/clock.h"
+#include "isolate/supervise/receiver.h"
 
 #define AT_ONCE 64
 #define TURN_US 20000 /* for which nothing else is looked at */
 #define WINDOW_US INT64_C(1000000)
 
-/* The kernel's structures may grow: they are given more room than it knows of. */
-union request { struct seccomp_notif request; char room[256]; };
+/* The kernel's structure may grow: it is given more room than it knows of. */
 union reply { struct seccomp_notif_resp reply; char room[256]; };
 
 /* Returns whether the notification is valid still: then what was read of its process until now is of its process. */
@@ -172,36 +172,54 @@ void notify_begin(struct notify *n, int listener, const struct confine_limits *l
 	n->listener = listener;
 	n->profile = (enum seccomp_profile)limits->profile;
 	n->own_network = limits_own_network(limits);
+	n->receiver = receiver_new(listener);
 	n->processes->before_end = before_end;
 	n->processes->context = n;
 }
 
-/* Takes one that waits. From then on its caller is not interrupted by signals, so nothing is done before. */
-static bool receive(struct notify *n, union request *in)
+/* Without a thread that takes them, calls are taken here. */
+static bool receive(struct notify *n, union receiver_request *in, bool *is_over)
 {
 	struct pollfd ready = { n->listener, POLLIN, 0 };
 
+	if (n->receiver)
+		return receiver_take(n->receiver, in, is_over);
 	do {
 		if (poll(&ready, 1, 0) <= 0)
 			return false;
-		if (!(ready.revents & POLLIN)) {
-			close(n->listener);
-			n->listener = -1;
+		*is_over = !(ready.revents & POLLIN);
+		if (*is_over)
 			return false;
-		}
 		memset(in, 0, sizeof *in);
 	} while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &in->request) != 0); /* interrupted, or the caller died */
 	return true;
 }
 
+int notify_fd(const struct notify *n)
+{
+	return n->receiver ? receiver_fd(n->receiver) : n->listener;
+}
+
+void notify_close(struct notify *n)
+{
+	receiver_free(n->receiver);
+	n->receiver = NULL;
+	if (n->listener >= 0)
+		close(n->listener);
+	n->listener = -1;
+}
+
 bool notify_read(struct notify *n, int64_t now_us)
 {
-	union request in;
+	union receiver_request in;
+	bool is_over = false;
 
-	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in); i++) {
+	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in, &is_over); i++) {
 		n->before(n->context);
 		serve(n, &in.request, now_us);
 	}
+	if (is_over)
+		notify_close(n);
 	return n->listener >= 0;
 }
 

@@ -25,6 +25,7 @@ struct notify {
 	enum seccomp_profile profile;
 	bool own_network;            /* nothing outside can be reached: addresses are looked at */
 	struct event_log *log;
+	struct receiver *receiver;   /* NULL: calls are taken when they are looked at */
 	struct processes *processes;
 	struct result *result;       /* its sums of what was refused */
 	void (*before)(void *);      /* called with the context before a call is told of, while its caller waits */
@@ -41,6 +42,12 @@ struct notify {
 
 /* Takes the listener, which is the caller's no more, of a filter with these limits. What it tells through must have been set. */
 void notify_begin(struct notify *n, int listener, const struct confine_limits *limits);
+
+/* The descriptor that can be read when there is something for notify_read(). */
+int notify_fd(const struct notify *n);
+
+/* Nobody is answered any more. Safe at any time. */
+void notify_close(struct notify *n);
 
 /* Answers those that wait, and tells of them. Returns false when nobody is left who could call: then the listener is closed. */
 bool notify_read(struct notify *n, int64_t now_us);

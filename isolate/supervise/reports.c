@@ -57,7 +57,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->result->calls.watched = true;
 	x->result->hosts.watched = x->notify.own_network;
 	fds[0] = -1;
-	loop_watch(x, x->notify.listener, FROM_NOTIFY);
+	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
 }
 
 /*
