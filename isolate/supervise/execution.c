@@ -30,6 +30,7 @@
 #include "isolate/supervise/clock.h"
 #include "isolate/supervise/conversation.h"
 #include "isolate/supervise/loop.h"
+#include "isolate/supervise/order.h"
 #include "isolate/supervise/verdict.h"
 
 #define LAST_WORDS 4096
@@ -87,7 +88,7 @@ static int start_view(struct execution *x, const int pipes[WRITTEN_STREAMS])
 	if (x->log) {
 		x->view.written = &x->written;
 		x->view.pipes = pipes;
-		x->view.before = loop_read_until;
+		x->view.before = order_read_until;
 		x->view.context = x;
 	}
 	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
@@ -269,7 +270,7 @@ static void finish_streams(struct execution *x)
 	int64_t deadline = waits ? 0 : x->phase == STARTING || x->options->timeout_us == 0 ? 1 : x->started_us + x->options->timeout_us;
 
 	if (x->log)
-		loop_read_all(x); /* in the order in which it happened, as far as the reader has room */
+		order_read_all(x); /* in the order in which it happened, as far as the reader has room */
 	capture_finish(&x->out, deadline);
 	capture_finish(&x->errors, deadline);
 	capture_finish(&x->server, 1);

@@ -23,10 +23,10 @@
 
 #include "isolate/confine/reap.h"
 #include "isolate/supervise/clock.h"
+#include "isolate/supervise/order.h"
 #include "isolate/supervise/reports.h"
 
 #define GRACE_US INT64_C(300000)
-#define READ_AT_ONCE (256 * 1024)
 
 void loop_set_timer(struct execution *x, int64_t at_us)
 {
@@ -42,7 +42,7 @@ int loop_watch(struct execution *x, int fd, enum source source)
 	return fd < 0 || epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -1;
 }
 
-static void unwatch(struct execution *x, int fd)
+void loop_unwatch(struct execution *x, int fd)
 {
 	if (fd >= 0)
 		epoll_ctl(x->epoll, EPOLL_CTL_DEL, fd, NULL);
@@ -96,7 +96,7 @@ static void on_view(struct execution *x)
 {
 	if (view_server_read(&x->view))
 		return;
-	unwatch(x, x->view.launch.control);
+	loop_unwatch(x, x->view.launch.control);
 	check_view(x);
 }
 
@@ -160,7 +160,7 @@ static void on_inner(struct execution *x)
 {
 	if (reports_read(x, x->inner, true) && !x->ended)
 		return;
-	unwatch(x, x->inner);
+	loop_unwatch(x, x->inner);
 	close(x->inner);
 	x->inner = -1;
 	/* The execution is over: what is above it may go. */
@@ -218,81 +218,12 @@ static void on_caller(struct execution *x)
 	ssize_t count = read(x->streams->control, numbers, sizeof numbers);
 
 	if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
-		unwatch(x, x->streams->control);
+		loop_unwatch(x, x->streams->control);
 	for (ssize_t i = 0; i < count; i++)
 		if (numbers[i] > 0 && numbers[i] < 64)
 			pass_signal(x, numbers[i]);
 		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
 			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
-}
-
-/*
- * Either the program is read, or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
- */
-static void on_stream(struct execution *x, struct capture *c, size_t most, enum source from, enum source to)
-{
-	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
-	bool was_blocked = capture_is_blocked(c);
-
-	capture_pass(c);
-	if (!capture_is_blocked(c) && c->source >= 0)
-		capture_read(c, most < READ_AT_ONCE ? most : READ_AT_ONCE);
-	if (capture_is_blocked(c) == was_blocked)
-		return;
-	if (!was_blocked) {
-		unwatch(x, c->source);
-		epoll_ctl(x->epoll, EPOLL_CTL_ADD, c->pass_to, &event);
-	} else {
-		unwatch(x, c->pass_to);
-		if (c->source >= 0)
-			loop_watch(x, c->source, from);
-	}
-}
-
-static void read_streams(struct execution *x, size_t out, size_t errors)
-{
-	on_stream(x, &x->out, out, FROM_OUT, TO_OUT);
-	on_stream(x, &x->errors, errors, FROM_ERR, TO_ERR);
-}
-
-static size_t missing(const struct capture *c, uint64_t written)
-{
-	return written > c->taken ? (size_t)(written - c->taken) : 0;
-}
-
-void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest)
-{
-	struct execution *x = execution;
-
-	processes_look(&x->processes, x->log, newest);
-	read_streams(x, missing(&x->out, written[0]), missing(&x->errors, written[1]));
-}
-
-/*
- * How much there is to read is asked first and no more is read. Whatever happened before the last of it was written has been told to this process by then, and is told on before it: what
- * the view refused, at its place; processes that were made, since one is there before its maker goes on. Those that had ended before it was asked are told last: all that they wrote is in it.
- */
-void loop_read_all(void *execution)
-{
-	struct execution *x = execution;
-	uint64_t out, errors;
-
-	processes_collect(&x->processes);
-	out = x->out.taken + capture_waiting(&x->out);
-	errors = x->errors.taken + capture_waiting(&x->errors);
-	view_server_read(&x->view);
-	processes_look(&x->processes, x->log, PROCESSES_ALL);
-	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
-	processes_tell_ended(&x->processes, x->log);
-}
-
-/* Nobody watches: nothing is told, and no order kept. */
-static void on_output(struct execution *x)
-{
-	if (x->log)
-		loop_read_all(x);
-	else
-		read_streams(x, READ_AT_ONCE, READ_AT_ONCE);
 }
 
 static void on_notify(struct execution *x)
@@ -306,33 +237,6 @@ void loop_watch_processes(struct execution *x)
 {
 	if (!x->watches_processes && x->processes.epoll >= 0)
 		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
-}
-
-/* What a process wrote is told before its end, and what another writes when it has learnt of that, after, as far as it is known which came first. */
-static void on_processes(struct execution *x)
-{
-	if (x->end_is_first && processes_collect(&x->processes) == 1) {
-		view_server_read(&x->view);
-		processes_tell_ended(&x->processes, x->log);
-	} else {
-		loop_read_all(x);
-	}
-}
-
-/*
- * A pipe does not say what in it was written before the end of a process, and what after. But when nothing is ready, what becomes ready then is listed by epoll(7) in that order: if processes stand
- * at the beginning, and one has ended, it did so before any of what is there to be read was written.
- */
-static int wait_for_events(struct execution *x, struct epoll_event events[SOURCES])
-{
-	int count = epoll_wait(x->epoll, events, SOURCES, 0);
-
-	x->end_is_first = false;
-	if (count != 0)
-		return count;
-	count = epoll_wait(x->epoll, events, SOURCES, -1);
-	x->end_is_first = count > 0 && events[0].data.u32 == FROM_PROCESSES;
-	return count;
 }
 
 /* One wake-up, then silence until it is asked for again. */
@@ -358,7 +262,7 @@ static void on_event(struct execution *x, enum source source)
 	switch (source) {
 	case FROM_CONTROL:
 		if (!reports_read(x, x->launch.control, false))
-			unwatch(x, x->launch.control);
+			loop_unwatch(x, x->launch.control);
 		break;
 	case FROM_INNER:
 		on_inner(x);
@@ -367,10 +271,10 @@ static void on_event(struct execution *x, enum source source)
 	case TO_OUT:
 	case FROM_ERR:
 	case TO_ERR:
-		on_output(x);
+		order_output(x);
 		break;
 	case FROM_SERVER:
-		on_stream(x, &x->server, READ_AT_ONCE, FROM_SERVER, FROM_SERVER);
+		order_stream(x, &x->server, SIZE_MAX, FROM_SERVER, FROM_SERVER);
 		break;
 	case FROM_TIMER:
 		on_timer(x);
@@ -387,7 +291,7 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_TERMINAL:
 		if (!terminal_type(&x->terminal)) {
-			unwatch(x, x->terminal.fd);
+			loop_unwatch(x, x->terminal.fd);
 			on_input_end(x);
 		}
 		break;
@@ -401,7 +305,7 @@ static void on_event(struct execution *x, enum source source)
 		on_notify(x);
 		break;
 	case FROM_PROCESSES:
-		on_processes(x);
+		order_ends(x);
 		break;
 	case TO_EVENTS:
 		event_log_flush(x->log);
@@ -415,7 +319,7 @@ int loop_run(struct execution *x)
 {
 	while (!x->gone) {
 		struct epoll_event events[SOURCES];
-		int count = wait_for_events(x, events);
+		int count = order_wait(x, events);
 
 		if (count < 0 && errno != EINTR)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");

@@ -70,11 +70,8 @@ void loop_set_timer(struct execution *x, int64_t at_us);
 /* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
 int loop_watch(struct execution *x, int fd, enum source source);
 
-/* Reads, and tells of, all that the program wrote and that its view refused until now, in the order in which it happened. The context is the execution. */
-void loop_read_all(void *execution);
-
-/* Tells of processes up to this number of the host's, and reads, and tells of, so much of each stream, counted from the beginning, or of what there is. The context is the execution. */
-void loop_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest);
+/* And no more. */
+void loop_unwatch(struct execution *x, int fd);
 
 /* Watches for processes that end, from the first that is known on. */
 void loop_watch_processes(struct execution *x);

@@ -20,6 +20,7 @@
 #include "isolate/confine/message.h"
 #include "isolate/confine/report.h"
 #include "isolate/supervise/clock.h"
+#include "isolate/supervise/order.h"
 #include "isolate/supervise/outside.h"
 #include "isolate/supervise/verdict.h"
 
@@ -49,7 +50,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->notify.log = x->log;
 	x->notify.processes = &x->processes;
 	x->notify.result = x->result;
-	x->notify.before = loop_read_all;
+	x->notify.before = order_read_all;
 	x->notify.context = x;
 	x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
 	processes_look(&x->processes, x->log, PROCESSES_ALL);
@@ -191,7 +192,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		break;
 	case REPORT_GONE:
 		if (x->log)
-			loop_read_all(x); /* what it wrote is told before its end */
+			order_read_all(x); /* what it wrote is told before its end */
 		processes_report_gone(&x->processes, x->log, r);
 		break;
 	case REPORT_SAMPLE:

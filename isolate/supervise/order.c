@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several channels, told in one order. See order.h.
+ *
+ * Nothing here waits for the program, and nothing is read that another channel might have to say something about first: how much there is in the pipes is asked before the others are looked at.
+ * A refusal has its place with it (fs/event.h), a call waits until it was told of.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/supervise/order.h"
+
+#include <sys/epoll.h>
+
+#define READ_AT_ONCE (256 * 1024)
+
+/*
+ * Either the program is read, or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
+ */
+void order_stream(struct execution *x, struct capture *c, size_t most, enum source from, enum source to)
+{
+	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
+	bool was_blocked = capture_is_blocked(c);
+
+	capture_pass(c);
+	if (!capture_is_blocked(c) && c->source >= 0)
+		capture_read(c, most < READ_AT_ONCE ? most : READ_AT_ONCE);
+	if (capture_is_blocked(c) == was_blocked)
+		return;
+	if (!was_blocked) {
+		loop_unwatch(x, c->source);
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, c->pass_to, &event);
+	} else {
+		loop_unwatch(x, c->pass_to);
+		if (c->source >= 0)
+			loop_watch(x, c->source, from);
+	}
+}
+
+static void read_streams(struct execution *x, size_t out, size_t errors)
+{
+	order_stream(x, &x->out, out, FROM_OUT, TO_OUT);
+	order_stream(x, &x->errors, errors, FROM_ERR, TO_ERR);
+}
+
+static size_t missing(const struct capture *c, uint64_t written)
+{
+	return written > c->taken ? (size_t)(written - c->taken) : 0;
+}
+
+void order_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest)
+{
+	struct execution *x = execution;
+
+	processes_look(&x->processes, x->log, newest);
+	read_streams(x, missing(&x->out, written[0]), missing(&x->errors, written[1]));
+}
+
+/*
+ * How much there is to read is asked first and no more is read. Whatever happened before the last of it was written has been told to this process by then, and is told on before it: what
+ * the view refused, at its place; processes that were made, since one is there before its maker goes on. Those that had ended before it was asked are told last: all that they wrote is in it.
+ */
+void order_read_all(void *execution)
+{
+	struct execution *x = execution;
+	uint64_t out, errors;
+
+	processes_collect(&x->processes);
+	out = x->out.taken + capture_waiting(&x->out);
+	errors = x->errors.taken + capture_waiting(&x->errors);
+	view_server_read(&x->view);
+	processes_look(&x->processes, x->log, PROCESSES_ALL);
+	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
+	processes_tell_ended(&x->processes, x->log);
+}
+
+void order_output(struct execution *x)
+{
+	if (x->log)
+		order_read_all(x);
+	else
+		read_streams(x, READ_AT_ONCE, READ_AT_ONCE);
+}
+
+void order_ends(struct execution *x)
+{
+	if (x->end_is_first && processes_collect(&x->processes) == 1) {
+		view_server_read(&x->view);
+		processes_tell_ended(&x->processes, x->log);
+	} else {
+		order_read_all(x);
+	}
+}
+
+/*
+ * A pipe does not say what in it was written before the end of a process, and what after. But when nothing is ready, what becomes ready then is listed by epoll(7) in that order: if processes stand
+ * at the beginning, and one has ended, it did so before any of what is there to be read was written.
+ */
+int order_wait(struct execution *x, struct epoll_event events[SOURCES])
+{
+	int count = epoll_wait(x->epoll, events, SOURCES, 0);
+
+	x->end_is_first = false;
+	if (count != 0)
+		return count;
+	count = epoll_wait(x->epoll, events, SOURCES, -1);
+	x->end_is_first = count > 0 && events[0].data.u32 == FROM_PROCESSES;
+	return count;
+}
