@@ -142,7 +142,6 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 	pid_t process = (pid_t)request->pid;
 	char comm[16];
 
-	processes_look(n->processes, n->log, PROCESSES_ALL);
 	if (kind == WATCHED_PROCESS)
 		processes_begins(n->processes, n->log, process, now_us);
 	else

@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 #include "isolate/confine/proc_file.h"
+#include "isolate/supervise/clock.h"
 #include "isolate/supervise/process_end.h"
 
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
 #define NUMBERS_MOST 512 /* that are looked at in one go */
-#define AWAITED_LOOKS 16 /* after which a number that was given belongs to nobody any more */
+#define AWAITED_US INT64_C(20000) /* after which a number that was given belongs to nobody any more */
 
 static long number_after(const char *text, const char *key)
 {
@@ -264,11 +265,17 @@ static pid_t read_newest(void)
 static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 {
 	char status[4096];
+	int pidfd;
 
 	if (is_known(p, number))
 		return true;
+	/* Threads have numbers, too, and there may be many of strangers: they cannot be held, and nothing is read of them. */
+	pidfd = (int)syscall(SYS_pidfd_open, number, 0);
+	if (pidfd < 0)
+		return errno != ESRCH;
+	close(pidfd);
 	if (read_status(number, status, sizeof status) <= 0)
-		return false;
+		return true;
 	if (number_after(status, "\nTgid:") == number && is_known(p, (pid_t)number_after(status, "\nPPid:")))
 		learn(p, log, number, status);
 	return true;
@@ -277,10 +284,11 @@ static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 /* Numbers that were given, and that nobody had when they were looked at. */
 static void look_again(struct processes *p, struct event_log *log)
 {
+	int64_t now_us = p->awaited_count > 0 ? clock_now_us() : 0;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < p->awaited_count; i++)
-		if (!find_made(p, log, p->awaited[i].number) && --p->awaited[i].looks > 0)
+		if (!find_made(p, log, p->awaited[i].number) && now_us < p->awaited[i].until_us)
 			p->awaited[count++] = p->awaited[i];
 	p->awaited_count = count;
 }
@@ -302,7 +310,7 @@ void processes_look(struct processes *p, struct event_log *log, pid_t until)
 
 		if (number > 0 && !find_made(p, log, number) && p->awaited_count < PROCESSES_AWAITED) {
 			p->awaited[p->awaited_count].number = number;
-			p->awaited[p->awaited_count++].looks = AWAITED_LOOKS;
+			p->awaited[p->awaited_count++].until_us = clock_now_us() + AWAITED_US;
 		}
 	}
 }

@@ -39,7 +39,7 @@ struct processes {
 	struct { int pidfd; bool is_collected; } ended[PROCESSES_AT_ONCE]; /* noted and not told yet */
 	unsigned ended_count;
 	pid_t newest;                 /* number on the host that was given last when they were looked for */
-	struct { pid_t number; unsigned looks; } awaited[PROCESSES_AWAITED]; /* given, and nobody had it yet */
+	struct { pid_t number; int64_t until_us; } awaited[PROCESSES_AWAITED]; /* given, and nobody had it yet */
 	unsigned awaited_count;
 	void (*before_end)(void *context, pid_t outside); /* called with the context before the end of a process is told of; may be NULL */
 	void *context;
