@@ -70,7 +70,7 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 /* Sends what is due. Returns in how many milliseconds to call again, or -1 when nothing waits. */
 int event_flush(struct event_sink *s, int64_t now_ns);
 
-/* Sends everything, held-back repeats too, and the summary. Waits for room at most once. */
+/* Sends everything, held-back repeats too, and the summary. Waits for room for as long as there is somebody to read. */
 void event_finish(struct event_sink *s);
 
 /* Takes the next event out of a datagram at *at. Returns 1, 0 at its end, -1 when it is malformed. */

@@ -44,6 +44,11 @@ def settled(story, new, before):
     return story
 
 
+def is_zombie(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+
+
 ORDER = """
 import ctypes, os, socket
 def say(text): os.write(1, (text + '\\n').encode())
@@ -480,6 +485,41 @@ def _():
     written = next(i for i, e in enumerate(events) if e["type"] == "output.stdout" and e["data"]["text"] == "written")
     ended = next(i for i, e in enumerate(events) if e["type"] == "process.exited" and e["data"].get("pid") == started()[2]["pid"])
     tap.ok(written < ended, "written is number %d, its end %d" % (written, ended))
+
+
+@tap.test("a supervisor that is stopped while the program is refused much and ends tells of all of it afterwards", deadline=60)
+def _():
+    top = leaks.scratch()
+    os.chmod(top, 0o755)
+    for number in range(2000):
+        os.close(os.open(os.path.join(top, "%0200d.pem" % number), os.O_CREAT | os.O_WRONLY, 0o644))
+    code = ("import os, sys, time\nos.write(1, b'up\\n')\nwhile not os.path.exists(sys.argv[1] + '/go'): time.sleep(0.01)\n"
+            "for i in range(2000): os.path.exists('%s/%0200d.pem' % (sys.argv[1], i))")
+    name = os.path.join(leaks.scratch(), "events")
+    process = sandbox.start("run", "--events", name, "--ro", top, "--", PYTHON, "-c", code, top)
+    tap.equal(process.stdout.readline(), b"up\n", "it runs")
+
+    def program():
+        with open(name, encoding="utf-8") as file:
+            return [e["data"]["pid"] for e in map(json.loads, file) if e["type"] == "process.started"]
+    tap.eventually(program, "it is told", 10)
+    pid = program()[0]
+    process.send_signal(signal.SIGSTOP)
+    try:
+        os.close(os.open(os.path.join(top, "go"), os.O_CREAT | os.O_WRONLY, 0o644))
+        tap.eventually(lambda: not os.path.exists("/proc/%d" % pid), "it has ended", 20)
+        # The view's server does not give up meanwhile, which it would do by ending.
+        end = time.monotonic() + 0.6
+        while time.monotonic() < end:
+            tap.ok(any(not is_zombie(child) for child in below(process.pid)), "it waits for its reader")
+    finally:
+        process.send_signal(signal.SIGCONT)
+    status, _out, errors = sandbox.finish(process)[:3]
+    tap.equal(status, 0, "status: %r" % errors)
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    tap.equal(sum(e["data"]["count"] for e in of(events, "fs.denied")), 2000, "refusals")
+    tap.equal((events[-1]["data"]["files"]["denied"], events[-1]["data"]["lost"]), (2000, 0), "and their sum")
 
 
 @tap.test("a program that nobody may look into is told of as others are")

@@ -49,12 +49,14 @@ static size_t missing(const struct capture *c, uint64_t written)
 	return written > c->taken ? (size_t)(written - c->taken) : 0;
 }
 
-void order_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest)
+void order_read_until(void *execution, const struct event_head *refusal)
 {
 	struct execution *x = execution;
 
-	processes_look(&x->processes, x->log, newest);
-	read_streams(x, missing(&x->out, written[0]), missing(&x->errors, written[1]));
+	processes_look(&x->processes, x->log, refusal->newest);
+	if (x->notify.listener >= 0)
+		processes_notice(&x->processes, x->log, refusal->pid);
+	read_streams(x, missing(&x->out, refusal->written[0]), missing(&x->errors, refusal->written[1]));
 }
 
 /*

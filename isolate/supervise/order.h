@@ -20,8 +20,8 @@ void order_stream(struct execution *x, struct capture *c, size_t most, enum sour
 /* Reads, and tells of, all that the program wrote and that its view refused until now, in the order in which it happened. The context is the execution. */
 void order_read_all(void *execution);
 
-/* Tells of processes up to this number of the host's, and reads, and tells of, so much of each stream, counted from the beginning, or of what there is. The context is the execution. */
-void order_read_until(void *execution, const uint64_t written[WRITTEN_STREAMS], int32_t newest);
+/* Reads, and tells of, what was there when this was refused: processes that had been made, who was refused among them, and what was written. The context is the execution. */
+void order_read_until(void *execution, const struct event_head *refusal);
 
 /* There is output, or room for it. Where nobody watches nothing is told, and no order kept. */
 void order_output(struct execution *x);

@@ -6,7 +6,6 @@
 
 #include "isolate/supervise/process_end.h"
 
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,13 +27,6 @@ struct exit_info {
 bool process_end_is_held(int pidfd)
 {
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
-}
-
-bool process_end_has_come(int pidfd)
-{
-	struct pollfd ended = { pidfd, POLLIN, 0 };
-
-	return poll(&ended, 1, 0) > 0;
 }
 
 /*

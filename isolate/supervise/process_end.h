@@ -13,9 +13,6 @@
 /* Whether a process has its number still: it lives, or its parent has not collected it. */
 bool process_end_is_held(int pidfd);
 
-/* Whether it has ended, collected or not. */
-bool process_end_has_come(int pidfd);
-
 /* The status, in wait(2) form, of a process that has ended; outside is its number in this process's namespace. Returns false where it cannot be known, or not yet. */
 bool process_end_read(pid_t outside, int pidfd, int *status);
 

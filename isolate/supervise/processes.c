@@ -211,7 +211,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 	if (pidfd < 0 && errno != EMFILE && errno != ENFILE)
 		return;
 	seen.inside = proc_status_innermost(status, NULL);
-	if (strstr(status, "\nState:\tZ") && is_late(p, seen.inside, outside)) {
+	if (seen.inside == 1 || (strstr(status, "\nState:\tZ") && is_late(p, seen.inside, outside))) {
 		let_go(p, pidfd);
 		return;
 	}
@@ -337,18 +337,18 @@ static void end(struct processes *p, struct event_log *log, struct process *gone
 	*gone = p->live[--p->count];
 }
 
-/* PID 1 is believed where nobody else can say. */
+/* PID 1 is believed where nobody else can say: a descriptor of the process says when it is gone, and may be asked how when it was collected. */
 void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r)
 {
 	struct process *known = find(p, (pid_t)r->pid);
 	int status = r->status;
-
 	bool says_how;
 
-	if (!known || (known->pidfd >= 0 && !process_end_has_come(known->pidfd)))
+	if (!known)
 		return;
 	says_how = r->count == 1 || process_end_read(known->outside, known->pidfd, &status);
-	end(p, log, known, says_how, status);
+	if (known->pidfd < 0 || says_how || !process_end_is_held(known->pidfd))
+		end(p, log, known, says_how, status);
 }
 
 /* A process has ended, and was collected or not. One that does not say how is waited for until it is collected: the pidfd hangs up then (6.9). */

@@ -177,7 +177,7 @@ static void take(struct view_server *s, const struct event *e)
 		return;
 	}
 	if (s->before && e->head.is_placed)
-		s->before(s->context, e->head.written, e->head.newest);
+		s->before(s->context, &e->head);
 	if (s->log)
 		event_log_file(s->log, e, rule_name(s, e->head.rule), policy_rule_pattern(s->policy, e->head.rule));
 }

@@ -27,7 +27,7 @@ struct view_server {
 	struct event_log *log;        /* borrowed; may be NULL */
 	struct written *written;      /* borrowed; NULL: nobody watches */
 	const int *pipes;             /* with it: an end of each of the program's output pipes, borrowed until the server has started */
-	void (*before)(void *context, const uint64_t written[WRITTEN_STREAMS], int32_t newest); /* called with the context before a refusal is told of that came after so much output and this process; may be NULL */
+	void (*before)(void *context, const struct event_head *refusal); /* called with the context before a refusal with a place is told of; may be NULL */
 	void *context;
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
