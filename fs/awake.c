@@ -13,8 +13,9 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <unistd.h>
+
+#include "isolate/confine/proc_file.h"
 
 #define CREDIT_MOST 16u
 #define PRICE 2u
@@ -35,30 +36,27 @@ void awake_answered(struct awake *a, int64_t now_ns)
 	a->answered_ns = now_ns;
 }
 
-/* "0.20 0.18 0.12 1/80 11206": the number before the slash is what can run at this moment, this process included; the last one was given last to a process or thread. */
-static bool read_load(int load, int *running, int *newest)
+static bool read_load(int load, int *running, pid_t *newest)
 {
 	char text[128];
 	ssize_t length = pread(load, text, sizeof text - 1, 0);
 
 	text[length > 0 ? length : 0] = '\0';
-	return sscanf(text, "%*s %*s %*s %9d/%*d %9d", running, newest) == 2;
+	return proc_loadavg(text, running, newest);
 }
 
 bool awake_newest(const struct awake *a, int32_t *number)
 {
-	int running, newest;
+	int running;
 
-	if (a->load < 0 || !read_load(a->load, &running, &newest) || newest < 0)
-		return false;
-	*number = newest;
-	return true;
+	return a->load >= 0 && read_load(a->load, &running, number);
 }
 
 static bool is_crowded(struct awake *a, int64_t now_ns)
 {
 	if (now_ns - a->sampled_ns >= (a->crowded ? AWAKE_CROWDED_NS : AWAKE_SAMPLE_NS)) {
-		int running, newest;
+		int running;
+		pid_t newest;
 
 		a->crowded = !read_load(a->load, &running, &newest) || running > a->processors;
 		a->sampled_ns = now_ns;

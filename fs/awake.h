@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define AWAKE_NS INT64_C(300000)
 #define AWAKE_SAMPLE_NS INT64_C(50000)   /* how long it is taken as known that there is a processor to spare */
@@ -35,7 +36,7 @@ struct awake {
 struct awake awake_here(void);
 
 /* The number that was given last to a process or thread of this machine, as this process sees them. Returns false where it cannot be known. */
-bool awake_newest(const struct awake *a, int32_t *number);
+bool awake_newest(const struct awake *a, pid_t *number);
 
 /* A request was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);

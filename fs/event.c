@@ -82,8 +82,8 @@ static void store(struct event_sink *s, const struct event_head *head, const cha
 		return;
 	}
 	h.magic = EVENT_MAGIC;
-	h.reserved = 0;
 	h.path_length = (uint16_t)length;
+	h.reserved = 0;
 	memcpy(s->ring + s->back, &h, sizeof h);
 	memcpy(s->ring + s->back + sizeof h, path, length);
 	s->back += size;

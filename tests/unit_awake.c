@@ -112,7 +112,7 @@ static void test_unknown(void)
 static void test_newest(void)
 {
 	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load = -1 };
-	int32_t number = 0;
+	pid_t number = 0;
 
 	ok(awake_newest(&a, &number) && number == 11206, "the number that was given last");
 	ok(awake_newest(&here, &number) && number > 0, "this machine gives some");

@@ -66,6 +66,18 @@ uint64_t proc_stat_field(const char *text, int field)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+bool proc_loadavg(const char *text, int *running, pid_t *newest)
+{
+	int numbers[2];
+
+	/* "0.20 0.18 0.12 1/80 11206" */
+	if (sscanf(text, "%*s %*s %*s %9d/%*d %9d", &numbers[0], &numbers[1]) != 2 || numbers[1] < 0)
+		return false;
+	*running = numbers[0];
+	*newest = (pid_t)numbers[1];
+	return true;
+}
+
 pid_t proc_status_innermost(const char *text, unsigned *levels)
 {
 	const char *line = strstr(text, "\nNSpid:"), *next = line ? line + strlen("\nNSpid:") : NULL;

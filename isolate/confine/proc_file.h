@@ -3,6 +3,7 @@
 #ifndef CORDON_ISOLATE_CONFINE_PROC_FILE_H
 #define CORDON_ISOLATE_CONFINE_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,12 @@ enum proc_stat { PROC_STAT_PARENT = 4, PROC_STAT_FLAGS = 9, PROC_STAT_CPU_FIRST 
 
 /* One of them, of 3 and more, in the text of a stat file; the name before them may hold anything. 0 where there is none. */
 uint64_t proc_stat_field(const char *text, int field);
+
+/*
+ * The text of /proc/loadavg: how many processes and threads can run at this moment, the reader included, and the number that was given last to one in the reader's namespace
+ * (proc_loadavg(5)). Returns false when it is no such text.
+ */
+bool proc_loadavg(const char *text, int *running, pid_t *newest);
 
 /* The last number of the NSpid line in the text of a status file: what the process is called in its innermost namespace. *levels (or NULL): how many there are. 0 where there is none. */
 pid_t proc_status_innermost(const char *text, unsigned *levels);

@@ -256,9 +256,10 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 static pid_t read_newest(void)
 {
 	char text[128];
-	const char *last = proc_file_read("/proc/loadavg", text, sizeof text) > 0 ? strrchr(text, ' ') : NULL;
+	int running;
+	pid_t newest;
 
-	return last ? (pid_t)strtol(last, NULL, 10) : -1;
+	return proc_file_read("/proc/loadavg", text, sizeof text) > 0 && proc_loadavg(text, &running, &newest) ? newest : -1;
 }
 
 /* Takes up a process with this number that one of ours has made. Returns false when there is none: the kernel gives a number a moment before the process is there. */

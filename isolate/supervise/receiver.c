@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define STACK (64 * 1024)
+#include "isolate/supervise/thread.h"
+
 #define TAKEN_MOST 128
 
 struct receiver {
@@ -99,22 +99,6 @@ static void release(struct receiver *r)
 	free(r);
 }
 
-static int start(struct receiver *r)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	int error;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&r->thread, &attributes, work, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return error;
-}
-
 struct receiver *receiver_new(int listener)
 {
 	struct receiver *r = calloc(1, sizeof *r);
@@ -126,7 +110,7 @@ struct receiver *receiver_new(int listener)
 	r->listener = fcntl(listener, F_DUPFD_CLOEXEC, 3);
 	r->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->stop = eventfd(0, EFD_CLOEXEC);
-	if (r->listener >= 0 && r->ready >= 0 && r->stop >= 0 && start(r) == 0)
+	if (r->listener >= 0 && r->ready >= 0 && r->stop >= 0 && thread_start(&r->thread, false, work, r) == 0)
 		return r;
 	release(r);
 	return NULL;

@@ -13,15 +13,13 @@
 #include "isolate/supervise/witness.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <time.h>
 
 #include "isolate/confine/proc_file.h"
-
-#define STACK (128 * 1024)
+#include "isolate/supervise/thread.h"
 
 struct question {
 	enum { ABOUT_ADDRESS, ABOUT_COMMAND } about;
@@ -89,10 +87,7 @@ struct witness *witness_new(uid_t uid, gid_t gid)
 {
 	struct witness *w = calloc(1, sizeof *w);
 	pthread_condattr_t clock;
-	pthread_attr_t thread;
-	sigset_t all, before;
 	pthread_t id;
-	int error;
 
 	if (!w)
 		return NULL;
@@ -103,15 +98,7 @@ struct witness *witness_new(uid_t uid, gid_t gid)
 	pthread_cond_init(&w->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_attr_init(&thread);
-	pthread_attr_setdetachstate(&thread, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&thread, STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&id, &thread, work, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&thread);
-	if (error == 0)
+	if (thread_start(&id, true, work, w) == 0)
 		return w;
 	release(w);
 	return NULL;
