@@ -153,6 +153,37 @@ def _():
     tap.equal(len(told), 20 * len(turn), "nothing else")
 
 
+# The maker goes on at once, and asks for something hidden every other time.
+FORKS = """
+import os, sys
+for i in range(120):
+    pid = os.fork()
+    if pid == 0: os._exit(0)
+    os.write(1, b'%d ' % pid)
+    if i % 2: os.path.exists('%s/.env.%d' % (sys.argv[1], i))
+for i in range(120): os.wait()
+"""
+
+
+@tap.test("a new process is told before what its maker does after it made it", deadline=60)
+def _():
+    top = leaks.scratch()
+    for turn in range(120):
+        os.close(os.open(os.path.join(top, ".env.%d" % turn), os.O_CREAT | os.O_WRONLY, 0o644))
+    os.chmod(top, 0o755)
+    events, result = watched("--pids", "200", "--ro", top, "--", PYTHON, "-c", FORKS, top)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    known, late, printed = set(), [], 0
+    for event in events:
+        if event["type"] == "process.started":
+            known.add(event["data"]["pid_inside"])
+        elif event["type"] == "output.stdout":
+            numbers = [int(word) for word in event["data"]["text"].split()]
+            printed += len(numbers)
+            late += [number for number in numbers if number not in known]
+    tap.equal((printed, late), (120, []), "numbers that were printed, and those of processes not told of by then")
+
+
 SHORT = """
 import os, subprocess
 for i in range(200):
