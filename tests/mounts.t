@@ -137,6 +137,20 @@ def _():
     tap.equal(result.failure, "path_missing", "failure code")
 
 
+@tap.test("what cannot be shown where it was asked for is refused in words that say what to do")
+def _():
+    place = leaks.scratch()
+    open(place + "/data", "w").close()
+    for source, target, what in ((place, "/etc/passwd", "a directory cannot be shown at /etc/passwd, where a file is"), (place + "/data", "/usr", "a file cannot be shown at /usr, where a directory is")):
+        result = run("run", "--ro", "%s:%s" % (source, target), "--", "true")
+        tap.equal(result.status, 64, "status\n%s" % result)
+        tap.like(result.errors, what + "; name another place inside with SRC:DST", "why")
+    many = [word for number in range(50) for word in ("--ro", "%s:/tmp/%s/%d" % (place, "x" * 100, number))]
+    result = run("run", *many, "--", "true")
+    tap.equal(result.status, 64, "status\n%s" % result)
+    tap.like(result.errors, "over 4000 bytes long together; show a directory above them", "too many names")
+
+
 @tap.cases("a target that would lead out of the new root does not: {}", [("dots", "/a/../../../../etc/cordon-probe"), ("the old root", "/proc/self/root/x"),
                                                                         ("a device", "/dev/null"), ("the root itself", "/"), ("an empty one", "")])
 def _(_name, target):

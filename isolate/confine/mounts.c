@@ -163,6 +163,17 @@ static int make_place(int root, const char *path, bool is_directory, struct erro
 	return fd;
 }
 
+/* The kernel (move_mount(2)) says only EINVAL or ENOTDIR when one is a directory and the other is none. */
+static int check_kinds(bool is_directory, int place, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(place, &st) != 0 || S_ISDIR(st.st_mode) == is_directory)
+		return 0;
+	return error_set(err, FAILURE_BAD_OPTION, 0, "a %s cannot be shown at /%s, where a %s is; name another place inside with SRC:DST", is_directory ? "directory" : "file", path,
+			 is_directory ? "file" : "directory");
+}
+
 int mounts_put(int tree, int root, const char *path, struct error *err)
 {
 	int place = -1, status = -1;
@@ -171,7 +182,7 @@ int mounts_put(int tree, int root, const char *path, struct error *err)
 	path += strspn(path, "/");
 	if (fstat(tree, &st) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "looking at the mount for /%s", path);
-	else if ((place = make_place(root, path, S_ISDIR(st.st_mode), err)) < 0)
+	else if ((place = make_place(root, path, S_ISDIR(st.st_mode), err)) < 0 || check_kinds(S_ISDIR(st.st_mode), place, path, err) < 0)
 		status = -1;
 	else if (move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", path);

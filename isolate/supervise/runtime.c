@@ -11,7 +11,6 @@
 
 #include "isolate/supervise/runtime.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,7 +98,8 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 	if (!is_private(target))
 		return 0;
 	if (length > sizeof spawn->targets - spawn->targets_length)
-		return error_set(err, FAILURE_BAD_OPTION, E2BIG, "too many places below /tmp, /workspace and /dev/shm are to be shown");
+		return error_set(err, FAILURE_BAD_OPTION, 0, "the names of what is to be shown below /tmp, /workspace and /dev/shm are over %zu bytes long together; show a directory above them, or name places elsewhere with SRC:DST",
+				 sizeof spawn->targets);
 	memcpy(spawn->targets + spawn->targets_length, target, length);
 	spawn->targets_length += (uint32_t)length;
 	return 0;
