@@ -184,6 +184,23 @@ def _():
     tap.equal((printed, late), (120, []), "numbers that were printed, and those of processes not told of by then")
 
 
+LAST = """
+import os
+if os.fork() == 0: os._exit(7)
+os.write(1, b'made')
+os._exit(0)
+"""
+
+
+@tap.test("a process that was made last is told, though the program ends before it has begun", deadline=60)
+def _():
+    for _turn in range(15):
+        events, result = watched("--", PYTHON, "-I", "-S", "-c", LAST)
+        tap.equal((result.status, result.out), (0, b"made"), "status and output")
+        started, exited = of(events, "process.started"), of(events, "process.exited")
+        tap.equal((len(started), len(exited)), (2, 2), "processes: %r" % [e["type"] for e in events])
+
+
 SHORT = """
 import os, subprocess
 for i in range(200):

@@ -80,8 +80,11 @@ static bool reap(struct loop *l)
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
 			report_stamp(l->ended);
-			if (!(l->limits->flags & LIMIT_WAIT_ALL))
-				end_all(l);
+			if (l->limits->flags & LIMIT_WAIT_ALL)
+				continue;
+			if (l->roster)
+				roster_look(l->roster, false); /* whoever was made last and has not begun yet */
+			end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
 			watch_kill_all(false); /* its orphans have become children of ours */
 		}

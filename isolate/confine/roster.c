@@ -42,15 +42,18 @@ static void tell_process(struct roster *r, pid_t pid)
 {
 	struct report report;
 	char stat[1024];
+	bool has_memory = false;
 	ssize_t length;
 
 	report_init(&report, REPORT_PROCESS);
 	report.pid = (uint32_t)pid;
-	if (read_stat(pid, stat, sizeof stat))
+	if (read_stat(pid, stat, sizeof stat)) {
 		report.parent = (uint32_t)proc_stat_field(stat, PROC_STAT_PARENT);
+		has_memory = proc_stat_field(stat, PROC_STAT_VIRTUAL) > 0; /* one that has ended has none */
+	}
 	length = proc_file_command(pid, report.context, sizeof report.context);
 	/* The program is started with vfork(2)'s semantics, which end a moment before its new memory has a command line. */
-	for (int tries = 0; length == 0 && tries < PATIENCE; tries++) {
+	for (int tries = 0; has_memory && length == 0 && tries < PATIENCE; tries++) {
 		const struct timespec moment = { 0, 200000 };
 
 		nanosleep(&moment, NULL);

@@ -266,6 +266,7 @@ static pid_t read_newest(void)
 static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 {
 	char status[4096];
+	pid_t made_by;
 	int pidfd;
 
 	if (is_known(p, number))
@@ -277,7 +278,8 @@ static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 	close(pidfd);
 	if (read_status(number, status, sizeof status) <= 0)
 		return true;
-	if (number_after(status, "\nTgid:") == number && is_known(p, (pid_t)number_after(status, "\nPPid:")))
+	made_by = (pid_t)number_after(status, "\nPPid:");
+	if (number_after(status, "\nTgid:") == number && (made_by == p->first || is_known(p, made_by)))
 		learn(p, log, number, status);
 	return true;
 }

@@ -24,6 +24,7 @@
 
 struct processes {
 	struct witness *witness;  /* reads what they hold in memory */
+	pid_t first;              /* PID 1 of the sandbox, by its number on the host: whoever has lost its maker is its child */
 	int epoll;                /* readable when one has ended; -1 before the first */
 	unsigned count, room, held, most_held;
 	struct process {

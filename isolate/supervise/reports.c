@@ -53,6 +53,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->notify.before = order_read_all;
 	x->notify.context = x;
 	x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
+	x->processes.first = x->launch.pid;
 	processes_look(&x->processes, x->log, PROCESSES_ALL);
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;

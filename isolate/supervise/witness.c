@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "isolate/confine/proc_file.h"
+#include "isolate/supervise/clock.h"
 #include "isolate/supervise/thread.h"
 
 struct question {
@@ -33,7 +34,8 @@ struct question {
 struct witness {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum { IDLE, ASKED, ANSWERED } state;
+	enum { IDLE, ASKED, LOOKING, ANSWERED } state;
+	int64_t began_us; /* to look */
 	struct question question;
 	bool left; /* by its owner */
 	uid_t uid; /* who the processes are */
@@ -71,6 +73,8 @@ static void *work(void *context)
 			continue;
 		}
 		q = w->question;
+		w->state = LOOKING;
+		w->began_us = clock_now_us();
 		pthread_mutex_unlock(&w->lock);
 		look(&q);
 		pthread_mutex_lock(&w->lock);
@@ -104,26 +108,41 @@ struct witness *witness_new(uid_t uid, gid_t gid)
 	return NULL;
 }
 
+/* Waits for the answer until then, on the clock of clock_now_us(). */
+static void wait_until(struct witness *w, int64_t until_us)
+{
+	const struct timespec until = { until_us / 1000000, until_us % 1000000 * 1000 };
+
+	while (w->state != ANSWERED && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
+		continue;
+}
+
+/* The thread may be kept from running by others on a busy machine, which is no fault of the program's and ends; its patience begins with the look. */
+static bool wait_for_answer(struct witness *w)
+{
+	const int64_t asked_us = clock_now_us();
+	int64_t now_us = asked_us;
+
+	while (w->state != ANSWERED && (w->state == LOOKING ? now_us < w->began_us + WITNESS_PATIENCE_MS * 1000 : now_us < asked_us + WITNESS_START_MS * 1000)) {
+		wait_until(w, (w->state == LOOKING ? w->began_us : now_us) + WITNESS_PATIENCE_MS * 1000);
+		now_us = clock_now_us();
+	}
+	return w->state == ANSWERED;
+}
+
 /* Returns false without an answer. One that comes too late is thrown away when the next question finds it. */
 static bool ask(struct witness *w, struct question *q)
 {
-	struct timespec until;
 	bool has_answer = false;
 
 	if (!w)
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += WITNESS_PATIENCE_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&w->lock);
-	if (w->state != ASKED) {
+	if (w->state == IDLE || w->state == ANSWERED) {
 		w->question = *q;
 		w->state = ASKED;
 		pthread_cond_broadcast(&w->changed);
-		while (w->state == ASKED && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
-			continue;
-		has_answer = w->state == ANSWERED;
+		has_answer = wait_for_answer(w);
 		if (has_answer) {
 			*q = w->question;
 			w->state = IDLE;

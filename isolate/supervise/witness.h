@@ -16,7 +16,8 @@
 
 #include "isolate/supervise/outward.h"
 
-#define WITNESS_PATIENCE_MS 20
+#define WITNESS_PATIENCE_MS 100 /* with one look, from when it begins */
+#define WITNESS_START_MS 250    /* until it begins, on a machine with more to do than it can */
 #define WITNESS_COMMAND 256
 
 struct witness;
