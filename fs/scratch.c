@@ -28,10 +28,13 @@ struct change { char kind; char *path, *note; /* what is said of it, or NULL */ 
 
 struct walk {
 	int host;
-	DIR *stack[DEEPEST];
-	size_t lengths[DEEPEST];  /* of the path at each level */
+	struct {
+		DIR *dir;
+		size_t length;    /* of the path */
+		bool listed;      /* as changed itself */
+	} stack[DEEPEST];
 	unsigned depth;
-	bool cut;                 /* some directory lies deeper than is looked at */
+	bool cut;                 /* some directory lies deeper, or has a longer path, than is looked at */
 	char path[OBJECT_PATH_MAX];
 	struct change *changes;
 	size_t count, capacity;
@@ -62,20 +65,23 @@ static int add(struct walk *w, char kind, bool is_directory, char *note)
 	return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 }
 
-/* What is to be said of an object that is not copied out: where a link leads to, or what it is. NULL for a file or without memory. */
-static char *note_of(int directory, const char *name, mode_t mode)
+/* What is to be said of an object: where a link leads to, what it is that is no file, which permissions it was given. NULL for nothing to say, or without memory. */
+static char *note_of(int directory, const char *name, const struct stat *st, const struct stat *old)
 {
-	static const struct { mode_t type; const char *note; } KINDS[] = { { S_IFIFO, " (pipe)" }, { S_IFSOCK, " (socket)" }, { S_IFCHR, " (device)" }, { S_IFBLK, " (device)" } };
+	static const struct { mode_t type; const char *note; } KINDS[] = { { S_IFIFO, "(pipe)" }, { S_IFSOCK, "(socket)" }, { S_IFCHR, "(device)" }, { S_IFBLK, "(device)" } };
 	char target[PATH_MAX + 1], *note = NULL;
 	ssize_t length;
 
 	for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
-		if (KINDS[i].type == (mode & S_IFMT))
+		if (KINDS[i].type == (st->st_mode & S_IFMT))
 			return strdup(KINDS[i].note);
-	if (!S_ISLNK(mode))
+	if (S_ISLNK(st->st_mode)) {
+		length = readlinkat(directory, name, target, sizeof target - 1);
+		return length < 0 || asprintf(&note, "-> %.*s", (int)length, target) < 0 ? strdup("(link)") : note;
+	}
+	if (!old || (old->st_mode & S_IFMT) != (st->st_mode & S_IFMT) || ((old->st_mode ^ st->st_mode) & 0777) == 0)
 		return NULL;
-	length = readlinkat(directory, name, target, sizeof target - 1);
-	return length < 0 || asprintf(&note, " -> %.*s", (int)length, target) < 0 ? strdup(" (link)") : note;
+	return asprintf(&note, "(permissions %04o)", (unsigned)(st->st_mode & 0777)) < 0 ? NULL : note;
 }
 
 static bool same_bytes(int a, int b)
@@ -98,11 +104,12 @@ static bool same_bytes(int a, int b)
 static bool is_as_before(const struct walk *w, int directory, const char *name, const struct stat *st, const struct stat *old)
 {
 	int ours, theirs;
+	struct stat ignored;
 	bool same;
 
 	if (!S_ISREG(old->st_mode) || st->st_size != old->st_size || (st->st_mode & 0777) != (old->st_mode & 0777))
 		return false;
-	ours = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ours = workspace_open(directory, name, &ignored);
 	theirs = object_open(w->host, w->path, O_RDONLY | O_NONBLOCK);
 	same = ours >= 0 && theirs >= 0 && same_bytes(ours, theirs);
 	if (ours >= 0)
@@ -119,66 +126,116 @@ static bool is_opaque(int fd)
 	return fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
 }
 
-static int visit_directory(struct walk *w, int directory, const char *name, size_t length, bool is_new)
+/* old: the directory that was there before, or NULL. */
+static int visit_directory(struct walk *w, int directory, const char *name, size_t length, const struct stat *old)
 {
-	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	bool deep;
+	struct stat st;
+	int fd = workspace_open(directory, name, &st);
+	bool deep = w->depth >= DEEPEST || w->depth >= w->caps->depth || length + NAME_MAX + 2 >= sizeof w->path, opaque, listed;
+	char *note;
 	DIR *dir;
 
 	if (fd < 0)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
-	deep = w->depth >= DEEPEST || w->depth >= w->caps->depth;
-	if ((is_new || deep || is_opaque(fd)) && add(w, is_new ? 'A' : deep ? 'M' : 'R', true, deep ? strdup(" (deeper than is looked at)") : NULL) < 0) {
+	note = deep ? strdup("(deeper than is looked at)") : note_of(directory, name, &st, old);
+	opaque = is_opaque(fd);
+	listed = !old || deep || opaque || note;
+	if (listed && add(w, !old ? 'A' : deep || !opaque ? 'M' : 'R', true, note) < 0) {
 		close(fd);
 		return -1;
 	}
-	w->cut |= deep;
-	dir = deep ? NULL : fdopendir(fd);
+	if (deep) {
+		w->cut = true;
+		workspace_empty(fd);
+		return 0;
+	}
+	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
-		return deep ? 0 : error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
 	}
-	w->stack[w->depth] = dir;
-	w->lengths[w->depth++] = length;
+	w->stack[w->depth].dir = dir;
+	w->stack[w->depth].length = length;
+	w->stack[w->depth++].listed = listed;
 	return 0;
 }
 
+/* What is not changed, or not there any more, goes out of the layer, so that what is copied afterwards is what is listed. */
 static int visit(struct walk *w, const char *name)
 {
-	int directory = dirfd(w->stack[w->depth - 1]);
-	size_t length = w->lengths[w->depth - 1];
+	int directory = dirfd(w->stack[w->depth - 1].dir);
+	size_t length = w->stack[w->depth - 1].length;
 	struct stat st, old;
-	bool existed, is_mount;
+	bool existed, is_mount, other_kind;
 
-	if (length + strlen(name) + 2 >= sizeof w->path || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
+	if (length + strlen(name) + 2 >= sizeof w->path)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "listing what was changed");
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "looking at the changed %s", name);
 	length += (size_t)sprintf(w->path + length, "%s%s", length ? "/" : "", name);
 	existed = object_stat(w->host, w->path, &old, &is_mount) == 0;
-	if (S_ISCHR(st.st_mode) && st.st_rdev == 0)
+	if (S_ISCHR(st.st_mode) && st.st_rdev == 0) {
+		unlinkat(directory, name, 0);
 		return existed ? add(w, 'D', S_ISDIR(old.st_mode), NULL) : 0;
-	if (S_ISDIR(st.st_mode))
-		return visit_directory(w, directory, name, length, !existed || !S_ISDIR(old.st_mode));
-	if (existed && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, &old))
+	}
+	if (existed && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, &old)) {
+		unlinkat(directory, name, 0);
 		return 0;
-	return add(w, existed ? 'M' : 'A', false, note_of(directory, name, st.st_mode));
+	}
+	/* A directory in place of what was none, or the other way round: one has gone and another has come. */
+	other_kind = existed && S_ISDIR(st.st_mode) != S_ISDIR(old.st_mode);
+	if (other_kind && add(w, 'D', S_ISDIR(old.st_mode), NULL) < 0)
+		return -1;
+	existed = existed && !other_kind;
+	if (S_ISDIR(st.st_mode))
+		return visit_directory(w, directory, name, length, existed ? &old : NULL);
+	return add(w, existed ? 'M' : 'A', false, note_of(directory, name, &st, existed ? &old : NULL));
+}
+
+/* Leaves a directory. One in which nothing has changed goes, too; one with something in it stays by itself. */
+static void leave(struct walk *w)
+{
+	const char *slash;
+
+	w->depth--;
+	w->path[w->stack[w->depth].length] = '\0';
+	closedir(w->stack[w->depth].dir);
+	slash = strrchr(w->path, '/');
+	if (w->depth > 0 && !w->stack[w->depth].listed)
+		unlinkat(dirfd(w->stack[w->depth - 1].dir), slash ? slash + 1 : w->path, AT_REMOVEDIR);
+}
+
+/* The directory itself has no name below itself. */
+static int visit_top(struct walk *w, int upper)
+{
+	struct stat st, old;
+	char *note = fstat(upper, &st) == 0 && fstat(w->host, &old) == 0 ? note_of(upper, ".", &st, &old) : NULL;
+
+	strcpy(w->path, ".");
+	return note ? add(w, 'M', true, note) : 0;
 }
 
 static int collect(struct walk *w, int upper)
 {
-	int fd = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 0;
+	struct stat st;
+	int status = visit_top(w, upper), fd;
 
-	w->stack[0] = fd < 0 ? NULL : fdopendir(fd);
-	if (!w->stack[0]) {
+	/* Without the right to look into it not even its own name "." can be used. */
+	if (fstat(upper, &st) == 0 && (st.st_mode & 0700) != 0700)
+		fchmod(upper, (st.st_mode & 0777) | 0700);
+	fd = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->stack[0].dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!w->stack[0].dir) {
 		if (fd >= 0)
 			close(fd);
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading what was changed");
 	}
 	w->depth = 1;
 	while (w->depth > 0) {
-		struct dirent *entry = status == 0 ? readdir(w->stack[w->depth - 1]) : NULL;
+		struct dirent *entry = status == 0 ? readdir(w->stack[w->depth - 1].dir) : NULL;
 
 		if (!entry)
-			closedir(w->stack[--w->depth]);
+			leave(w);
 		else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			status = visit(w, entry->d_name);
 	}
@@ -190,6 +247,23 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct change *)a)->path, ((const struct change *)b)->path);
 }
 
+/* Notes stand behind a tab, which no name has as it is shown. */
+static void write_line(struct buffer *text, const struct change *c)
+{
+	size_t length = strlen(c->path), from;
+
+	buffer_printf(text, "%c ", c->kind);
+	from = text->length;
+	text_visible(text, c->path, length, TEXT_ONE_LINE);
+	if (text->length - from != length || (length > 0 && memcmp(text->data + from, c->path, length) != 0))
+		buffer_add_text(text, "\t(not printable)");
+	if (c->note) {
+		buffer_add_text(text, "\t");
+		text_visible(text, c->note, strlen(c->note), TEXT_ONE_LINE);
+	}
+	buffer_add_text(text, "\n");
+}
+
 static int write_listing(struct walk *w, int directory)
 {
 	int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -199,11 +273,7 @@ static int write_listing(struct walk *w, int directory)
 	if (w->count > 0)
 		qsort(w->changes, w->count, sizeof *w->changes, by_path);
 	for (size_t i = 0; i < w->count; i++) {
-		buffer_printf(&text, "%c ", w->changes[i].kind);
-		text_visible(&text, w->changes[i].path, strlen(w->changes[i].path), TEXT_ONE_LINE);
-		if (w->changes[i].note)
-			text_visible(&text, w->changes[i].note, strlen(w->changes[i].note), TEXT_ONE_LINE);
-		buffer_add(&text, "\n", 1);
+		write_line(&text, &w->changes[i]);
 	}
 	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing changes.txt");
@@ -211,6 +281,13 @@ static int write_listing(struct walk *w, int directory)
 		close(fd);
 	buffer_free(&text);
 	return status;
+}
+
+bool scratch_is_layer(const char *name)
+{
+	size_t length = strlen(SCRATCH_LAYER);
+
+	return strncmp(name, SCRATCH_LAYER, length) == 0 && name[length] != '\0' && name[length + strspn(name + length, "0123456789")] == '\0';
 }
 
 int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes,
@@ -229,7 +306,7 @@ int scratch_export(int upper, int host, const char *destination, const struct wo
 	w->err = err;
 	if (collect(w, upper) < 0)
 		goto out;
-	if ((mkdir(destination, 0755) != 0 && errno != EEXIST) || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
+	if (mkdir(destination, 0755) != 0 || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
 		error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
 		goto out;
 	}
@@ -240,10 +317,11 @@ int scratch_export(int upper, int host, const char *destination, const struct wo
 	if (write_listing(w, directory) < 0)
 		goto out;
 	*changes = w->count;
-	if (workspace_export(upper, files, caps, totals, err) < 0)
+	if (workspace_export(upper, files, caps, NULL, totals, err) < 0)
 		goto out;
 	if (w->cut)
-		error_set(err, FAILURE_EXPORT_FAILED, 0, "directories deeper than %u levels are not looked into; changes.txt names them", caps->depth < DEEPEST ? caps->depth : DEEPEST);
+		error_set(err, FAILURE_EXPORT_FAILED, 0, "directories deeper than %u levels, or with paths of over %d bytes, are not looked into; changes.txt names them", caps->depth < DEEPEST ? caps->depth : DEEPEST,
+			  (int)(sizeof w->path - NAME_MAX - 2));
 	else
 		status = 0;
 out:

@@ -29,6 +29,7 @@
 #include "fs/anchors.h"
 #include "fs/config.h"
 #include "fs/links.h"
+#include "fs/masked.h"
 #include "fs/mounter.h"
 #include "fs/named.h"
 #include "fs/server.h"
@@ -86,29 +87,6 @@ static int open_tree_root(struct start *s, uint32_t i)
 	return 0;
 }
 
-/* A stand-in is of use only where something is shown. */
-static int check_masks(struct start *s)
-{
-	const struct policy *policy = s->view->policy;
-
-	for (size_t i = 0; i < policy_rule_count(policy); i++) {
-		const char *path = policy_rule_pattern(policy, (int)i);
-		bool found = false;
-
-		if (!policy_rule_masks(policy, (int)i))
-			continue;
-		for (size_t t = 0; t < s->view->tree_count && !found; t++) {
-			const char *root = s->view->trees[t].path ? s->view->trees[t].path + 1 : NULL;
-			size_t length = root ? strlen(root) : 0;
-
-			found = root && strncmp(path, root, length) == 0 && (length == 0 || path[length] == '/' || path[length] == '\0');
-		}
-		if (!found)
-			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "--mask: /%s lies below no path that is named, so there is nothing to stand in for", path);
-	}
-	return 0;
-}
-
 static int check_trees(struct start *s)
 {
 	const struct plan *p = s->config;
@@ -145,7 +123,7 @@ static int fill_view(struct start *s)
 	}
 	if (anchors_find(s->view, plan_string(p, p->directory), s->other_user) < 0)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for what is hidden beside the named trees");
-	if (check_trees(s) < 0 || check_masks(s) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
+	if (check_trees(s) < 0 || masked_check(s->view, &s->error) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
 		return -1;
 	/* What only the caller can see is gone through while this process is the caller. */
 	if (s->other_user && policy_hides_anything(s->view->policy) && links_walk_anchors(s->view) < 0)

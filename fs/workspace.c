@@ -74,6 +74,7 @@ struct walk {
 	struct level stack[DEEPEST];
 	unsigned depth;
 	const struct workspace_caps *caps;
+	bool (*leaves_out)(const char *name);
 	struct workspace_totals *totals;
 	struct error *err;
 };
@@ -153,16 +154,41 @@ static int export_directory(struct walk *w, int from, int to, const char *name)
 	return 0;
 }
 
+int workspace_open(int directory, const char *name, struct stat *st)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct stat before;
+	int fd;
+
+	if (fstatat(directory, name, &before, AT_SYMLINK_NOFOLLOW) != 0)
+		return -1;
+	fd = openat(directory, name, flags);
+	if (fd < 0 && errno == EACCES && (S_ISREG(before.st_mode) || S_ISDIR(before.st_mode)) && fchmodat(directory, name, (before.st_mode & 0777) | 0700, 0) == 0)
+		fd = openat(directory, name, flags);
+	if (fd < 0 || fstat(fd, st) != 0) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (S_ISDIR(st->st_mode) && (st->st_mode & 0700) != 0700)
+		fchmod(fd, (st->st_mode & 0777) | 0700);
+	st->st_mode = (st->st_mode & S_IFMT) | (before.st_mode & 07777);
+	return fd;
+}
+
 static int export_entry(struct walk *w, const char *name)
 {
 	const struct level top = w->stack[w->depth - 1];
-	int status, fd = openat(dirfd(top.from), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
+	int status, fd;
 
-	if (fd < 0 || fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
-		/* What an overlay marks a removed name with is nothing that is left out. */
-		if (fstatat(dirfd(top.from), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISCHR(st.st_mode) || st.st_rdev != 0)
-			w->totals->skipped++;
+	if (w->depth == 1 && w->leaves_out && w->leaves_out(name)) {
+		w->totals->skipped++;
+		return 0;
+	}
+	fd = workspace_open(dirfd(top.from), name, &st);
+	if (fd < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
+		w->totals->skipped++;
 		if (fd >= 0)
 			close(fd);
 		return 0;
@@ -178,10 +204,11 @@ static int export_entry(struct walk *w, const char *name)
 	return status;
 }
 
-int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, struct workspace_totals *totals, struct error *err)
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err)
 {
-	struct walk w = { .depth = 0, .caps = caps, .totals = totals, .err = err };
-	int from = openat(workspace, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), to, status = 0;
+	struct walk w = { .depth = 0, .caps = caps, .leaves_out = leaves_out, .totals = totals, .err = err };
+	struct stat st;
+	int from = workspace_open(workspace, ".", &st), to, status = 0;
 
 	memset(totals, 0, sizeof *totals);
 	if (mkdir(destination, 0755) != 0 && errno != EEXIST) {

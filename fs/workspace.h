@@ -8,8 +8,10 @@
 #ifndef CORDON_FS_WORKSPACE_H
 #define CORDON_FS_WORKSPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "isolate/error.h"
@@ -29,10 +31,17 @@ struct workspace_caps {
 };
 
 /*
- * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. Existing
- * files are replaced, never written through. Permission bits are kept without set-id ones. Returns 0, or -1 with EXPORT_FAILED; *totals says what was done.
+ * Opens a name in a directory for reading, never through a link, also where whoever made it took the right to read it away: the owner gives it back. *st is as fstat(2) says, with the
+ * permissions that it had before. For what nobody can change any more. A descriptor, or -1 with errno.
  */
-int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, struct workspace_totals *totals, struct error *err);
+int workspace_open(int directory, const char *name, struct stat *st);
+
+/*
+ * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. Existing
+ * files are replaced, never written through. Permission bits are kept without set-id ones. Names at its top that leaves_out() (or NULL) says so of are skipped. Returns 0, or -1 with
+ * EXPORT_FAILED; *totals says what was done.
+ */
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err);
 
 /* Removes everything below the directory and closes it. Iterative, bounded by what is there. 0 or -1 with errno. */
 int workspace_empty(int directory);

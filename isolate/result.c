@@ -47,59 +47,11 @@ void result_free(struct result *r)
 	buffer_free(&r->detail);
 	buffer_free(&r->out.bytes);
 	buffer_free(&r->err.bytes);
-	for (size_t i = 0; i < VIEW_REFUSALS; i++)
+	for (size_t i = 0; i < VIEW_REFUSALS; i++) {
 		free(r->view.refused[i].path);
+		free(r->view.refused[i].allow);
+	}
 	free(r->view.unlogged);
-}
-
-/* What would have let a refused name through. NULL: nothing does. */
-static const char *what_allows(const struct view_refusal *refusal)
-{
-	static const struct { const char *rule, *option; } OTHERS[] = { { "read-only", "--scratch" }, { "kernel", NULL }, { "open-files", NULL } };
-
-	for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
-		if (strcmp(refusal->rule, OTHERS[i].rule) == 0)
-			return OTHERS[i].option;
-	return "--ro";
-}
-
-/* One word of a shell's, whatever the bytes are: quoted where that is needed. */
-static void add_word(struct buffer *out, const char *text, size_t length)
-{
-	static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%=:";
-	bool quote = false;
-
-	for (size_t i = 0; i < length; i++)
-		quote |= strchr(PLAIN, text[i]) == NULL && (signed char)text[i] > 0;
-	if (quote)
-		buffer_add_text(out, "'");
-	for (size_t i = 0; i < length; i++)
-		if (text[i] == '\'')
-			buffer_add_text(out, "'\\''");
-		else
-			buffer_add(out, text + i, 1);
-	if (quote)
-		buffer_add_text(out, "'");
-}
-
-void result_allow(const struct view_refusal *refusal, struct buffer *out)
-{
-	const char *option = what_allows(refusal), *slash = strrchr(refusal->path, '/');
-	size_t length = strlen(refusal->path);
-	char *both = NULL;
-
-	if (!option)
-		return;
-	/* A write is let through for a directory: that of the file. */
-	if (option[2] == 's' && slash && slash > refusal->path)
-		length = (size_t)(slash - refusal->path);
-	/* After a colon the place inside would begin, so it is written out; a component that ends in one cannot be told apart. */
-	if (memmem(refusal->path, length, ":/", 2) || (memchr(refusal->path, ':', length) && asprintf(&both, "%.*s:%.*s", (int)length, refusal->path, (int)length, refusal->path) < 0))
-		return;
-	buffer_add_text(out, option);
-	buffer_add_text(out, " ");
-	add_word(out, both ? both : refusal->path, both ? 2 * length + 1 : length);
-	free(both);
 }
 
 static int by_count(const void *a, const void *b)
@@ -125,8 +77,6 @@ void result_write_view(const struct view_summary *v, struct json_writer *w)
 	json_key(w, "refused");
 	json_open_array(w);
 	for (size_t i = 0; i < VIEW_REFUSALS && sorted[i].path; i++) {
-		struct buffer words = BUFFER_INIT;
-
 		json_open_object(w);
 		json_key(w, "path");
 		json_bytes(w, sorted[i].path, strlen(sorted[i].path));
@@ -135,12 +85,10 @@ void result_write_view(const struct view_summary *v, struct json_writer *w)
 		json_key(w, "count");
 		json_integer(w, (int64_t)sorted[i].count);
 		json_key(w, "allow");
-		result_allow(&sorted[i], &words);
-		if (words.length > 0)
-			json_bytes(w, words.data, words.length);
+		if (sorted[i].allow)
+			json_string(w, sorted[i].allow);
 		else
 			json_null(w);
-		buffer_free(&words);
 		json_close_object(w);
 	}
 	json_close_array(w);

@@ -38,6 +38,7 @@ struct view_refusal {
 	char rule[40];
 	int rule_number;
 	uint64_t count;
+	char *allow;                 /* the option that would have let it through, in a shell's words, or NULL; owned */
 };
 
 /* What the view saw. */
@@ -104,9 +105,6 @@ void result_free(struct result *r);
 
 /* Writes the record: one JSON object, one line, without the newline. See record.schema.json. */
 void result_write(const struct result *r, struct buffer *out);
-
-/* Appends the option that would have let a refused name through ("--ro PATH"); nothing where none does. */
-void result_allow(const struct view_refusal *refusal, struct buffer *out);
 
 /* Writes the summary of a view as one JSON object. */
 void result_write_view(const struct view_summary *v, struct json_writer *w);

@@ -316,6 +316,23 @@ def _():
     tap.unlike(record["stdout"], "SECRET|twin", "the other name of the file is absent")
 
 
+@test("a stand-in that nobody would see is a failure that says why")
+def _():
+    top = project()
+    for paths, masks, why in (
+            ((top + "/README",), (top + "/README=FAKE",), "named to be shown as it is"),
+            ((top + "/.env", top), (top + "/.env=FAKE",), "named to be shown as it is"),
+            ((top,), (top + "/README=A", top + "/README=B"), "two stand-ins"),
+            ((top,), (top + "/keys=x",), "is a directory"),
+            ((top,), (top + "/none/file=x",), "no directory for"),
+            ((top + "/README",), (top + "/README/file=x",), "no path that is named"),
+            ((top,), ("/somewhere/else=x",), "below no path that is named")):
+        options = [word for path in paths for word in ("--ro", path)] + [word for mask in masks for word in ("--mask", mask)]
+        result = sandbox.run("run", "--json", *options, "--", "true")
+        tap.equal((result.failure, result.status), ("bad_option", 64), "%r" % (masks,))
+        tap.like(result.errors, why, "why")
+
+
 @test("a rule ties with being named: the caller is told")
 def _():
     top = project()
@@ -623,7 +640,7 @@ def _():
     tap.equal(record["files"]["denied"], sum(f["count"] for f in files if f["decision"] == "deny"), "and of refusals")
     told = {r["path"]: r for r in record["files"]["refused"]}
     tap.equal(told[top + "/.env"]["allow"], "--ro %s/.env" % top, "what would have allowed it")
-    tap.equal(told[top + "/README"]["allow"], "--scratch %s" % top, "and the write")
+    tap.equal(told[top + "/README"]["allow"], "--scratch %s:/p" % top, "and the write, at its place")
 
 
 @test("200 short-lived processes are all told with their numbers", deadline=60)
@@ -964,7 +981,7 @@ def _():
     tap.like(record["stdout"], "^SECRET=2\nhello\nmore\n", "what it wrote is read back")
     tap.equal(subprocess.check_output(["find", top, "-printf", "%p %i %s %T@ %C@ %m\n"]), before, "the host is as before")
     changes = open(out + "/scratch-1/changes.txt").read().splitlines()
-    for line in ("M README", "D run.sh", "A new/", "A new/dir/f", "D src/main.py", "A src/moved.py", "A soft -> README", "M .env", "D src/deep/"):
+    for line in ("M README\t(permissions 0755)", "D run.sh", "A new/", "A new/dir/f", "D src/main.py", "A src/moved.py", "A soft\t-> README", "M .env", "D src/deep/"):
         tap.ok(line in changes, "%r is listed: %r" % (line, changes))
     tap.ok("M keys/readme" not in changes, "what was opened and not changed is not")
     tap.equal(open(out + "/scratch-1/files/README").read(), "hello\nmore\n", "a changed file")

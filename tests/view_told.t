@@ -98,9 +98,62 @@ def _():
     result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", 'cd /s && exec "$@"', "sh", PYTHON, "-c", source)
     tap.equal(result.record["stderr"], "", "it ran")
     changes = open(out + "/scratch-1/changes.txt").read().splitlines()
-    tap.equal(changes, ["A evil -> /etc/passwd", "M file -> x", "A lines -> a<U+000A>M file<U+001B>[2J", "A new", "A pipe (pipe)", "A sock (socket)"], "the lines")
+    tap.equal(changes, ["A evil\t-> /etc/passwd", "M file\t-> x", "A lines\t-> a<U+000A>M file<U+001B>[2J", "A new", "A pipe\t(pipe)", "A sock\t(socket)"], "the lines")
     tap.equal(sorted(os.listdir(out + "/scratch-1/files")), ["new"], "and only files are copied")
     tap.equal([result.record["exported"][k] for k in ("files", "skipped", "changes")], [1, 5, 6], "as the record has it")
+
+
+def changed(script, top, out, *options):
+    """The lines of changes.txt after a shell script that ran in the scratch layer of top."""
+    result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, *options, "--", "sh", "-c", "cd /s; " + script)
+    with open(out + "/scratch-1/changes.txt", encoding="utf-8") as file:
+        return file.read().splitlines(), result
+
+
+def files_of(out):
+    top = out + "/scratch-1/files"
+    return sorted(os.path.relpath(os.path.join(at, name), top) for at, _names, files in os.walk(top) for name in files)
+
+
+@test("each kind of change has its line, and what has none is not copied")
+def _():
+    top, out = place() + "/s", place()
+    os.chmod(out, 0o777)
+    for name in ("dir/x", "file", "src/main.py", "src/same.py", "touched/f", "mode", "gone/a"):
+        write("%s/%s" % (top, name), name)
+    lines, result = changed("rm -r dir; echo x > dir; rm file; mkdir file; touch file/in; chmod 700 src; touch src/main.py touched/f; chmod 600 mode; rm gone/a; echo n > 'x -> y'; echo n > '<U+000A>'; echo n > '\n'; : > 'pipe (pipe)'".replace("'\n'", '"$(printf \'\\n.\')"'), top, out)
+    tap.equal(result.record["stderr"], "", "it ran")
+    wanted = ["A <U+000A>", "A <U+000A>.\t(not printable)", "A dir", "A file/", "A file/in", "A pipe (pipe)", "A x -> y", "D dir/", "D file", "D gone/a", "M mode\t(permissions 0600)", "M src/\t(permissions 0700)"]
+    tap.equal(sorted(lines), sorted(wanted), "the lines")
+    tap.equal(files_of(out), sorted(["<U+000A>", "\n.", "dir", "file/in", "mode", "pipe (pipe)", "x -> y"]), "the files")
+    tap.equal(sorted(os.listdir(out + "/scratch-1/files")), sorted(["<U+000A>", "\n.", "dir", "file", "mode", "pipe (pipe)", "src", "x -> y"]), "and the directories that hold one or were changed")
+
+
+@test("what a program may not read itself any more is exported all the same")
+def _():
+    top, out = place() + "/s", place()
+    os.chmod(out, 0o777)
+    write(top + "/old/f", "f")
+    lines, result = changed("mkdir locked; echo 1 > locked/f; mkdir locked/deeper; echo 2 > locked/deeper/g; chmod 444 locked/deeper; chmod 0 locked/f locked old; echo z > z; mkdir -p /workspace/w; echo w > /workspace/w/f; chmod 0 /workspace/w; chmod 0 /s", top, out)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    tap.equal(sorted(lines), sorted(["M ./\t(permissions 0000)", "A locked/", "A locked/deeper/", "A locked/deeper/g", "A locked/f", "M old/\t(permissions 0000)", "A z"]), "the lines")
+    tap.equal(files_of(out), ["locked/deeper/g", "locked/f", "z"], "the files")
+    tap.equal(os.stat(out + "/scratch-1/files/locked/f").st_mode & 0o777, 0, "with its permissions")
+    tap.equal(open(out + "/w/f").read(), "w\n", "in the workspace, too")
+
+
+@test("a program cannot put anything beside what is listed, and what lies there from before is not added to")
+def _():
+    top, out = place() + "/s", place()
+    os.chmod(out, 0o777)
+    write(top + "/f", "f")
+    lines, result = changed("mkdir -p /workspace/scratch-1/files /workspace/scratch-2; echo evil > /workspace/scratch-1/files/evil; echo evil > /workspace/scratch-2/changes.txt; echo w > /workspace/scratch-x; echo n > n", top, out)
+    tap.equal(result.status, 0, "status\n%s" % result)
+    tap.equal((lines, files_of(out)), (["A n"], ["n"]), "the lines and the files")
+    tap.equal(sorted(os.listdir(out)), ["scratch-1", "scratch-x"], "the export")
+    again = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", "echo other > /s/other")
+    tap.equal((again.failure, again.status), ("bad_option", 64), "a second time")
+    tap.like(again.errors, "scratch-1 is there already", "why")
 
 
 @test("an export that is cut says how much was written before")
@@ -186,7 +239,7 @@ def _():
     tap.equal(result.status, 125, "status\n%s" % result)
     tap.like(result.errors, "deeper than", "said")
     with open(out + "/scratch-1/changes.txt", encoding="utf-8") as file:
-        tap.like(file.read().splitlines()[-1], r"^A (q/)+ \(deeper than is looked at\)$", "the last line")
+        tap.like(file.read().splitlines()[-1], r"^A (q/)+\t\(deeper than is looked at\)$", "the last line")
 
 
 @test("a rule that speaks of the place inside is refused, and one of the host's is taken")

@@ -106,12 +106,13 @@ bool follow_take(struct follow *f, const char *line, size_t length)
 static void read_files(const cJSON *files, struct view_summary *v)
 {
 	const cJSON *top = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(files, "refused"), 0);
-	const cJSON *path = cJSON_GetObjectItemCaseSensitive(top, "path"), *rule = cJSON_GetObjectItemCaseSensitive(top, "rule");
+	const cJSON *path = cJSON_GetObjectItemCaseSensitive(top, "path"), *rule = cJSON_GetObjectItemCaseSensitive(top, "rule"), *allow = cJSON_GetObjectItemCaseSensitive(top, "allow");
 
 	v->denied = number(files, "denied");
 	if (!cJSON_IsString(path) || !cJSON_IsString(rule))
 		return;
 	v->refused[0].path = strdup(path->valuestring);
+	v->refused[0].allow = cJSON_IsString(allow) ? strdup(allow->valuestring) : NULL;
 	v->refused[0].count = number(top, "count");
 	strncpy(v->refused[0].rule, rule->valuestring, sizeof v->refused[0].rule - 1);
 }
@@ -146,5 +147,6 @@ void follow_summary(const struct follow *f)
 	read_calls(cJSON_GetObjectItemCaseSensitive(tree, "refused"), &r.calls);
 	summary_print(&r, true);
 	free(r.view.refused[0].path);
+	free(r.view.refused[0].allow);
 	cJSON_Delete(tree);
 }

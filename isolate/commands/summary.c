@@ -16,7 +16,7 @@
 static void print_files(const struct view_summary *v)
 {
 	const struct view_refusal *top = &v->refused[0];
-	struct buffer words = BUFFER_INIT, shown = BUFFER_INIT;
+	struct buffer shown = BUFFER_INIT;
 	char path[512];
 
 	for (size_t i = 1; i < VIEW_REFUSALS; i++)
@@ -26,13 +26,12 @@ static void print_files(const struct view_summary *v)
 	if (top->path) {
 		text_visible_into(path, sizeof path, top->path, strlen(top->path), TEXT_ONE_LINE);
 		fprintf(stderr, ", top: %s (%" PRIu64 " time%s, rule %s)", path, top->count, top->count == 1 ? "" : "s", top->rule);
-		result_allow(top, &words);
-		text_visible(&shown, words.data, words.length, TEXT_ONE_LINE);
-		if (shown.length > 0)
-			fprintf(stderr, ", allow with: %s", shown.data);
+		if (top->allow) {
+			text_visible(&shown, top->allow, strlen(top->allow), TEXT_ONE_LINE);
+			fprintf(stderr, ", allow with: %s", shown.length > 0 ? shown.data : "");
+		}
 	}
 	fputc('\n', stderr);
-	buffer_free(&words);
 	buffer_free(&shown);
 }
 

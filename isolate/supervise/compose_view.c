@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fs/config.h"
+#include "fs/scratch.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/supervise/compose_rules.h"
 
@@ -49,12 +50,29 @@ static int check_places(const struct options *o, struct error *err)
 	return 0;
 }
 
+/* What an earlier run changed must not lie among what this one does. */
+static int check_export(const struct options *o, struct error *err)
+{
+	unsigned layers = 0;
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; o->export_dir && i < o->ro_count; i++) {
+		if (!o->ro[i].scratch)
+			continue;
+		snprintf(path, sizeof path, "%.4000s/" SCRATCH_LAYER "%u", o->export_dir, ++layers);
+		if (lstat(path, &st) == 0)
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: %s is there already; move it away, or name another directory", path);
+	}
+	return 0;
+}
+
 int compose_view_check(const struct composition_input *in, struct error *err)
 {
 	const struct options *o = in->options;
 	const char *option = o->hide.count ? "hide" : o->mask.count ? "mask" : has_scratch(o) ? "scratch" : NULL;
 
-	if (check_places(o, err) < 0)
+	if (check_places(o, err) < 0 || check_export(o, err) < 0)
 		return -1;
 	if (!option && in->isolated)
 		return 0;

@@ -85,6 +85,7 @@ static int start_view(struct execution *x, const int pipes[WRITTEN_STREAMS])
 	event_log_started(x->log, x->options, x->program, x->result);
 	if (c->view_config < 0)
 		return 0;
+	x->view.options = x->options;
 	if (x->log) {
 		x->view.written = &x->written;
 		x->view.pipes = pipes;
@@ -228,7 +229,7 @@ static void export_scratch(struct execution *x, const struct workspace_caps *cap
 		uint64_t changes;
 		int host, status;
 
-		snprintf(destination, sizeof destination, "%.4000s/scratch-%zu", o->export_dir, i + 1);
+		snprintf(destination, sizeof destination, "%.4000s/" SCRATCH_LAYER "%zu", o->export_dir, i + 1);
 		host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (host < 0) {
 			error_set(&x->result->export_error, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
@@ -256,7 +257,8 @@ static void export(struct execution *x)
 	if (!x->options->export_dir || x->workspace < 0)
 		return;
 	r->exported = true;
-	status = workspace_export(x->workspace, x->options->export_dir, &caps, &totals, &r->export_error);
+	/* Nothing that the program made may pass for a layer. */
+	status = workspace_export(x->workspace, x->options->export_dir, &caps, x->composition.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &r->export_error);
 	r->exported_files = totals.files;
 	r->export_skipped = totals.skipped;
 	if (status == 0)

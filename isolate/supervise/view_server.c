@@ -20,6 +20,7 @@
 #include "fs/config.h"
 #include "isolate/confine/message.h"
 #include "isolate/confine/report.h"
+#include "isolate/supervise/view_allow.h"
 
 #define READY_MS 20000
 #define STEP_MS 100
@@ -245,6 +246,8 @@ void view_server_close(struct view_server *s)
 			;
 	}
 	launch_close(&s->launch);
+	if (s->policy && s->summary && s->options)
+		view_allow(s->summary, s->options, s->policy);
 	policy_free(s->policy);
 	s->policy = NULL;
 }

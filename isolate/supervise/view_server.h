@@ -14,6 +14,7 @@
 #include "fs/event.h"
 #include "fs/policy.h"
 #include "fs/written.h"
+#include "isolate/options.h"
 #include "isolate/result.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"
@@ -23,7 +24,8 @@
 
 struct view_server {
 	struct launch launch;
-	struct policy *policy;        /* for the names of rules */
+	struct policy *policy;        /* for the names of rules, and what would have allowed what they refused */
+	const struct options *options; /* borrowed; NULL: nobody is told what would have */
 	struct event_log *log;        /* borrowed; may be NULL */
 	struct written *written;      /* borrowed; NULL: nobody watches */
 	const int *pipes;             /* with it: an end of each of the program's output pipes, borrowed until the server has started */

@@ -130,7 +130,7 @@ static bool wait_for_answer(struct witness *w)
 	return w->state == ANSWERED;
 }
 
-/* Returns false without an answer. One that comes too late is thrown away when the next question finds it. */
+/* Returns false without an answer. One that comes too late, and a question that nobody began with, make room for the next. */
 static bool ask(struct witness *w, struct question *q)
 {
 	bool has_answer = false;
@@ -138,7 +138,9 @@ static bool ask(struct witness *w, struct question *q)
 	if (!w)
 		return false;
 	pthread_mutex_lock(&w->lock);
-	if (w->state == IDLE || w->state == ANSWERED) {
+	if (w->state == LOOKING)
+		wait_until(w, w->began_us + WITNESS_PATIENCE_MS * 1000); /* for somebody else, and perhaps nearly done */
+	if (w->state != LOOKING) {
 		w->question = *q;
 		w->state = ASKED;
 		pthread_cond_broadcast(&w->changed);

@@ -4,7 +4,7 @@
  *
  * A page of a program may lie in a file of the view, or of a file system that does not answer, and another thread of it may hold its map for long: who reads there waits for whom the
  * program chooses. The supervisor holds the limits and watches the view's server, so it never reads itself: it asks, waits for a moment that is bounded, and goes on without an answer.
- * While the last question is unanswered none is asked.
+ * While a look lasts longer than that no other begins.
  */
 #ifndef CORDON_ISOLATE_SUPERVISE_WITNESS_H
 #define CORDON_ISOLATE_SUPERVISE_WITNESS_H
