@@ -350,6 +350,15 @@ def _():
         terminal.expect_printed("noise <U+001B>]0;x<U+0007> from a library")
 
 
+@tap.test("a size in the environment that no terminal has is not taken")
+def _():
+    for size in ({"LINES": "99999", "COLUMNS": "99999"}, {"LINES": "-1", "COLUMNS": "0"}, {"LINES": "x"}):
+        with Pretended() as daemon, Terminal("env", *["%s=%s" % pair for pair in size.items()], CORDON, "console", "--socket", daemon.path) as terminal:
+            terminal.expect("No run is known")
+            terminal.keys("q")
+            tap.equal(terminal.status(), 0, "status with %r" % size)
+
+
 @tap.test("without a terminal, with TERM=dumb and with --plain it is lines that are appended")
 def _():
     tree = secret_tree()

@@ -14,6 +14,7 @@ import threading
 import time
 
 from lib import leaks, sandbox, tap
+from lib.console import Terminal
 from lib.daemon import Client, Daemon, body, command
 from lib.sandbox import PYTHON, run
 
@@ -548,6 +549,7 @@ HOSTILE = [
     ("a string of invalid UTF-8", b'{"jsonrpc":"2.0","id":"\xff","method":"daemon.info"}\n', -32700), ("a frame that is too long", b" " * (5 << 20) + b"\n", -32700),
     ("a program of another kind", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.run","params":{"program":5}}\n', -32000),
     ("unknown options", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.run","params":{"program":{"kind":"command","argv":["true"]},"options":{"fly":1}}}\n', -32000),
+    ("a flag that is none", b'{"jsonrpc":"2.0","id":1,"method":"sandbox.run","params":{"program":{"kind":"command","argv":["true"]},"streams":5}}\n', -32602),
     ("a wrong subscription", b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"since":-1}}\n', -32602),
 ]
 
@@ -706,51 +708,115 @@ def kill_some(chance, daemon, names, most):
     return killed
 
 
-@tap.test("KILL of supervisors, view servers, followers, the console and the daemon during load: nothing hangs, nothing is left, a new daemon works", deadline=300)
+class Victims:
+    """Who watches and who works while a daemon runs executions, and who of them is killed next. Whoever watches is replaced at once."""
+
+    KINDS = {"supervisor": 5, "view server": 5, "follower": 2, "console": 2, "daemon": 1}
+
+    def __init__(self, daemon, chance):
+        self.daemon, self.chance = daemon, chance
+        self.killed = dict.fromkeys(self.KINDS, 0)
+        self.follower = self.console = self.silent = None
+        self.complete()
+
+    def complete(self):
+        """Starts whoever is not there: one that follows, one that subscribes and never reads, and a console with its screen."""
+        if self.follower is None or self.follower.poll() is not None:
+            if self.follower is not None:
+                sandbox.finish(self.follower)
+            self.follower = sandbox.start("events", "--follow", "--socket", self.daemon.socket, stdout=subprocess.DEVNULL)
+        if self.silent is None:
+            self.silent = Client(self.daemon)
+            self.silent.call("events.subscribe", {})
+        if self.console is None:
+            self.console = Terminal(sandbox.CORDON, "console", "--socket", self.daemon.socket)
+            self.console.expect("Runs")
+
+    def kill_console(self):
+        os.kill(self.console.child("cordon-operate"), signal.SIGKILL)
+        self.console.__exit__()
+        self.console = None
+        return 1
+
+    def kill_daemon(self):
+        self.daemon.stop(signal.SIGKILL)
+        self.silent.close()
+        self.silent = None
+        return 1
+
+    def kill_follower(self):
+        self.follower.kill()
+        self.follower.wait()
+        return 1
+
+    def kill(self):
+        """Kills one, or a few of those that there are more of. Returns what kind it was."""
+        kind = self.chance.choices(list(self.KINDS), self.KINDS.values())[0]
+        ways = {"daemon": self.kill_daemon, "console": self.kill_console, "follower": self.kill_follower}
+        names = {"supervisor": {"cordon-worker"}, "view server": {"cordon-view"}}
+        self.killed[kind] += ways[kind]() if kind in ways else kill_some(self.chance, self.daemon, names[kind], self.chance.randint(1, 4))
+        return kind
+
+    def end(self):
+        self.follower.kill()
+        sandbox.finish(self.follower)
+        self.console.__exit__()
+        self.silent.close()
+
+
+def soak(client, requests, victims, at_once, each):
+    """Sends the requests, so many at once, and kills somebody after each so many answers. Returns those that were lost with a daemon, and the client for the next one."""
+    waiting, at, answered = {}, 0, 0
+    while at < len(requests) or waiting:
+        while at < len(requests) and len(waiting) < at_once:
+            number, parameters = requests[at]
+            client.send("sandbox.run", parameters, number)
+            waiting[number] = parameters
+            at += 1
+        answer = client.answer()
+        tap.ok(answer is not None and answer["id"] in waiting, "an answer to what waits for one: %r" % answer)
+        del waiting[answer["id"]]
+        answered += 1
+        if answered % each == 0 and victims.kill() == "daemon":
+            while True:
+                answer = client.answer()
+                if answer is None:
+                    return list(waiting.items()) + requests[at:]
+                tap.ok(waiting.pop(answer["id"], None), "one answer to each: %r" % answer)
+        elif answered % each == 0:
+            victims.complete()
+    return []
+
+
+@tap.test("KILL at random of supervisors, view servers, followers, consoles and the daemon during a load: nothing hangs, nothing is left, a new daemon works", deadline=600)
 def _():
     seed = int(os.environ.get("CORDON_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
-    chance = random.Random(seed)
     tap.diag("CORDON_SEED=%d" % seed)
     directory, tree = leaks.scratch(), leaks.scratch()
     for number in range(200):
         with open(os.path.join(tree, "%d" % number), "w") as file:
             file.write("x" * number)
     named = {"ro": [tree]} if os.access("/dev/fuse", os.R_OK | os.W_OK) else {}
-    killed = {}
-    for turn in range(int(os.environ.get("CORDON_SOAK_TURNS", "5"))):
-        daemon = Daemon(directory=directory)
-        follower = sandbox.start("events", "--follow", "--socket", daemon.socket)
-        console = sandbox.start("console", "--plain", "--socket", daemon.socket, stdout=subprocess.DEVNULL)
-        client = Client(daemon)
-        for number in range(24):
-            client.send("sandbox.run", command("sh", "-c", "cat %s/* > /dev/null; sleep 0.%d" % (tree, number % 10), **(named if number % 2 else {})), number)
-        victim = ("supervisor", "view server", "follower", "console", "daemon")[turn % 5]
-        tap.eventually(lambda: any(name == "cordon-view" for _, name in below(daemon.process.pid)) or not named, "view servers are up", 10)
-        if victim == "daemon":
-            daemon.stop(signal.SIGKILL)
-            killed[victim] = killed.get(victim, 0) + 1
-            while client.answer() is not None:
-                pass
+    total = int(os.environ.get("CORDON_SOAK", "0")) or 160
+    left = [(number, command("sh", "-c", "cat %s/* > /dev/null; sleep 0.%d" % (tree, number % 10), **(named if number % 2 else {}))) for number in range(total)]
+    daemon = Daemon("--jobs", "8", directory=directory)
+    victims = Victims(daemon, random.Random(seed))
+    while left:
+        with Client(daemon) as client:
+            left = soak(client, left, victims, 32, 5)
+        if daemon.process is None:
             daemon.start()
-        else:
-            if victim in ("follower", "console"):
-                (follower if victim == "follower" else console).kill()
-                count = 1
-            else:
-                count = kill_some(chance, daemon, {"supervisor": {"cordon-worker"}, "view server": {"cordon-view"}}[victim], chance.randint(1, 6))
-            killed[victim] = killed.get(victim, 0) + count
-            tap.equal(sorted(client.answer()["id"] for _ in range(24)), list(range(24)), "every request has one answer")
-        client.close()
-        with daemon, Client(daemon) as client:
-            tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
-            log = daemon.log()
-            tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
-        tap.ok(victim == "console" or console.poll() is None, "the console is there still")
-        for process in (follower, console):
-            process.kill()
-            sandbox.finish(process)
-    tap.diag("killed: %r" % killed)
-    tap.ok(killed["supervisor"] > 0 and (not named or killed["view server"] > 0), "something was killed")
+        victims.complete()
+    with daemon, Client(daemon) as client:
+        tap.equal(client.call("sandbox.run", command("true"))["status"], 0, "it works")
+        tap.eventually(lambda: client.call("sandbox.list") == [], "no execution is left", 10)
+        log = daemon.log()
+        tap.equal([e["sequence"] for e in log], list(range(1, len(log) + 1)), "the log is in sequence")
+        victims.console.keys("2")
+        victims.console.expect("end    success true exit 0")
+        victims.end()
+    tap.diag("killed: %r" % victims.killed)
+    tap.ok(victims.killed["supervisor"] > 0 and (not named or victims.killed["view server"] > 0), "something was killed")
 
 
 tap.main()

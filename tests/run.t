@@ -7,6 +7,7 @@ file of its own.
 """
 import os
 import re
+import signal
 
 from lib import sandbox, tap
 from lib.sandbox import record_of, run, run_code, shell
@@ -294,6 +295,31 @@ def _():
     source = "import socket\ntry:\n socket.socket(socket.AF_INET); print('had')\nexcept OSError as e: print(e.errno)"
     tap.like(record_of(source, "--tier", "subprocess")["stdout"], r"^(1|13|97)$", "refused")
     tap.equal(record_of(source, "--tier", "subprocess", "--network", "allow")["stdout"], "had\n", "allowed")
+
+
+def first_child(process):
+    """The first process below one that runs, as soon as there is one."""
+    while process.poll() is None:
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="utf-8") as file:
+            children = file.read().split()
+        if children:
+            return int(children[0])
+    return None
+
+
+@tap.test("PID 1 is killed while it is set up: that is what the failure says, and nothing else", deadline=60)
+def _():
+    seen = set()
+    for turn in range(40):
+        process = sandbox.start("run", "--json", "--", "sleep", "20")
+        victim = first_child(process)
+        for _ in range(turn * 20):  # a little later each time
+            os.path.exists("/proc/%d/comm" % victim)
+        os.kill(victim, signal.SIGKILL)
+        _status, out, _errors = sandbox.finish(process)
+        record = sandbox.strict_json(out.decode())
+        seen.add((record.get("failure") or {}).get("code") or record["signal"])
+    tap.ok(seen <= {"init_lost", signal.SIGKILL} and "init_lost" in seen, "what it was called: %r" % seen)
 
 
 @tap.test("an unknown tier is a failure with a name, never a weaker one")

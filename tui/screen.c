@@ -24,6 +24,8 @@
 #include "tui/screen_stall.h"
 #include "tui/screen_stderr.h"
 
+#define SIZE_MOST 1000 /* lines or columns */
+
 static struct {
 	SCREEN *screen;
 	FILE *tty;                 /* where keys come from, when that is not standard input */
@@ -95,6 +97,20 @@ static void set_modes(void)
 	curs_set(0);
 }
 
+/* LINES and COLUMNS stand above what the terminal itself says; a size that no terminal has is not taken. */
+static void check_size_of_environment(void)
+{
+	static const char *const NAMES[] = { "LINES", "COLUMNS" };
+
+	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+		const char *text = getenv(NAMES[i]);
+		long size = text ? strtol(text, NULL, 10) : 1;
+
+		if (size < 1 || size > SIZE_MOST)
+			use_env(FALSE);
+	}
+}
+
 int screen_open(enum theme theme, struct error *err)
 {
 	FILE *in = stdin;
@@ -106,6 +122,7 @@ int screen_open(enum theme theme, struct error *err)
 	S.fd = fileno(in);
 	screen_crash_prepare(S.fd);
 	set_escdelay(25);
+	check_size_of_environment();
 	S.screen = newterm(NULL, stdout, in);
 	if (!S.screen) {
 		if (S.tty)

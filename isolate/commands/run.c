@@ -92,7 +92,7 @@ static int execute(const struct options *o, const struct program *p)
 		} else {
 			answer_outcome(&result);
 		}
-		summary_print(&result, o->events_file != NULL);
+		summary_print(&result, o->events_file != NULL || result.exec_errno != 0); /* what was hidden may be why it could not be executed */
 	}
 	buffer_free(&record);
 	result_free(&result);

@@ -26,7 +26,7 @@ static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 struct loop {
 	pid_t main;
-	bool main_ended, ending, paused;
+	bool main_ended, looked_last, ending, paused;
 	struct roster *roster;   /* NULL: nobody watches */
 	const struct confine_limits *limits;
 	struct report *ended;
@@ -61,9 +61,23 @@ static void end_all(struct loop *l)
 	watch_kill_all(whole_namespace(l));
 }
 
+/* Whoever was made last may not have begun yet, and is ended with the program: it is told of before anybody's end is. */
+static void look_last(struct loop *l, bool main_has_ended)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!l->roster || l->looked_last || (l->limits->flags & LIMIT_WAIT_ALL))
+		return;
+	if (!main_has_ended && (waitid(P_PID, (id_t)l->main, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != l->main))
+		return;
+	roster_look_last(l->roster);
+	l->looked_last = true;
+}
+
 /* Reaps whoever has ended. Returns false when no child is left. */
 static bool reap(struct loop *l)
 {
+	look_last(l, false);
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
@@ -74,17 +88,15 @@ static bool reap(struct loop *l)
 			continue;
 		if (pid < 0)
 			return false;
+		look_last(l, pid == l->main);
 		if (l->roster)
 			roster_reaped(l->roster, pid, status);
 		if (pid == l->main) {
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
 			report_stamp(l->ended);
-			if (l->limits->flags & LIMIT_WAIT_ALL)
-				continue;
-			if (l->roster)
-				roster_look(l->roster, false); /* whoever was made last and has not begun yet */
-			end_all(l);
+			if (!(l->limits->flags & LIMIT_WAIT_ALL))
+				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
 			watch_kill_all(false); /* its orphans have become children of ours */
 		}

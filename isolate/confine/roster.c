@@ -180,6 +180,11 @@ void roster_look(struct roster *r, bool sample_now)
 	sample(r);
 }
 
+void roster_look_last(struct roster *r)
+{
+	watch_each(r->whole_namespace, take, r);
+}
+
 void roster_reaped(struct roster *r, pid_t pid, int status)
 {
 	/* Those that ended since the last look and were collected by their own parents ended before this one was. */

@@ -31,6 +31,9 @@ void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
 void roster_look(struct roster *r, bool sample_now);
 
+/* Looks for new ones only: before the program's end is told of, and the others are ended with it. */
+void roster_look_last(struct roster *r);
+
 /* A process was reaped with this wait(2) status. */
 void roster_reaped(struct roster *r, pid_t pid, int status);
 

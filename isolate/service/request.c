@@ -70,6 +70,23 @@ static bool is_set(const struct protocol_request *r, const char *key)
 	return value.text && value.length == 4 && memcmp(value.text, "true", 4) == 0;
 }
 
+/* The members that are true or false, where they are given. */
+static bool check_flags(const struct protocol_request *r, struct protocol_refusal *refusal)
+{
+	static const char *const FLAGS[] = { "detach", "follow", "streams" };
+	char sentence[64];
+
+	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++) {
+		struct json_slice value = json_slice_of(r->params.text, r->params.length, FLAGS[i]);
+
+		if (!value.text || is_set(r, FLAGS[i]) || (value.length == 5 && memcmp(value.text, "false", 5) == 0))
+			continue;
+		snprintf(sentence, sizeof sentence, "%s must be true or false", FLAGS[i]);
+		return refuse(refusal, ERROR_PARAMS, sentence);
+	}
+	return true;
+}
+
 /* The events of one execution, until it is answered. */
 static void follow_job(struct connection *c, const struct job *j, uint64_t from)
 {
@@ -89,6 +106,8 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 	struct buffer result = BUFFER_INIT;
 	struct job *j;
 
+	if (!check_flags(r, refusal))
+		return false;
 	if (follow && (detach || c->subscribed))
 		return refuse(refusal, ERROR_PARAMS, "follow does not go with detach, nor with a subscription on the same connection");
 	if (is_set(r, "streams")) {

@@ -126,17 +126,10 @@ static int watch_output(struct execution *x)
 	return 0;
 }
 
-/* A socket that broke while the sandbox was set up says only that PID 1 is gone. What it died of is asked here. */
+/* A socket that broke says only that PID 1 is gone, perhaps before the kernel has its end ready. */
 static void explain_death(struct execution *x)
 {
-	struct pollfd end = { x->launch.pidfd, POLLIN, 0 };
-	siginfo_t info = { .si_pid = 0 };
-
-	if ((x->err->sys_errno != EPIPE && x->err->sys_errno != ECONNRESET) || x->launch.pidfd < 0 || poll(&end, 1, DEATH_MS) <= 0 ||
-	    waitid(P_PIDFD, (id_t)x->launch.pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
-		return;
-	error_set(x->err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)info.si_pid,
-		  info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", info.si_status);
+	launch_explain(&x->launch, x->err->sys_errno == EPIPE || x->err->sys_errno == ECONNRESET ? DEATH_MS : 0, x->err);
 }
 
 static int start(struct execution *x, unsigned flags)
@@ -291,7 +284,7 @@ static int64_t duration(const struct execution *x)
 }
 
 /* The loop is over and nothing runs any more: what was left becomes the result. */
-static int conclude(struct execution *x)
+static int reach_conclusion(struct execution *x)
 {
 	struct verdict_facts facts = {
 		.is_body = x->program->kind == PROGRAM_BODY,
@@ -323,6 +316,15 @@ static int conclude(struct execution *x)
 		return -1;
 	export(x);
 	return 0;
+}
+
+static int conclude(struct execution *x)
+{
+	int status = reach_conclusion(x);
+
+	if (status < 0 && !x->program_started && x->phase != KILLED)
+		launch_explain(&x->launch, 0, x->err);
+	return status;
 }
 
 static void release(struct execution *x, int status)

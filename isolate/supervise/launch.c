@@ -36,6 +36,7 @@
 
 #define STACK_BYTES (128 * 1024)
 #define CONTROL_FD 3
+#define DYING_MS 20 /* of a process that has lost its memory already, and whose end the kernel has not told yet */
 #define FIRST_FREE_ID 2000000000u /* above every range that distributions hand out, below 2^31 */
 #define OVERFLOW_ID 65534u
 
@@ -254,6 +255,8 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 		error_set(err, c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING, c.failed_errno, "executing %s", c.path);
 	else if (!r->isolated || map_ids(out->pid, r, err) == 0)
 		status = 0;
+	else
+		launch_explain(out, DYING_MS, err); /* it may be on its way out still */
 	if (status < 0)
 		launch_close(out);
 out:
@@ -266,6 +269,21 @@ out:
 	if (c.control >= 0)
 		close(c.control);
 	return status;
+}
+
+bool launch_explain(const struct launch *l, int wait_ms, struct error *err)
+{
+	struct pollfd end = { l->pidfd, POLLIN, 0 };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (l->pidfd < 0 || poll(&end, 1, wait_ms) <= 0 || waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
+		return false;
+	/* One that ends by itself has said why, or breaks what it is asked over. */
+	if (info.si_code == CLD_EXITED && err->sys_errno != EPIPE && err->sys_errno != ECONNRESET)
+		return false;
+	error_set(err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)info.si_pid, info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal",
+		  info.si_status);
+	return true;
 }
 
 void launch_close(struct launch *l)

@@ -13,7 +13,10 @@
 
 #include <sys/epoll.h>
 
+#include "isolate/supervise/reports.h"
+
 #define READ_AT_ONCE (256 * 1024)
+#define GONE_AT_ONCE 8 /* reports */
 
 /*
  * Either the program is read, or its reader is waited for. In both cases a descriptor that is closed has left the epoll set by itself.
@@ -66,15 +69,21 @@ void order_read_until(void *execution, const struct event_head *refusal)
 void order_read_all(void *execution)
 {
 	struct execution *x = execution;
+	struct report gone[GONE_AT_ONCE];
 	uint64_t out, errors;
+	unsigned count;
 
 	processes_collect(&x->processes);
 	out = x->out.taken + capture_waiting(&x->out);
 	errors = x->errors.taken + capture_waiting(&x->errors);
 	view_server_read(&x->view);
 	processes_look(&x->processes, x->log, PROCESSES_ALL);
+	/* Whoever was ended with the program has no number to be found by any more; PID 1 spoke of it before it did that. */
+	count = reports_read_newcomers(x, gone, GONE_AT_ONCE);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
 	processes_tell_ended(&x->processes, x->log);
+	for (unsigned i = 0; i < count; i++)
+		processes_report_gone(&x->processes, x->log, &gone[i]);
 }
 
 void order_output(struct execution *x)

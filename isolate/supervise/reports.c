@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -231,4 +232,29 @@ bool reports_read(struct execution *x, int socket, bool inner)
 			loop_fail(x, &why);
 		}
 	}
+}
+
+unsigned reports_read_newcomers(struct execution *x, struct report gone[], unsigned most)
+{
+	int socket = x->inner >= 0 ? x->inner : x->launch.control;
+	unsigned count = 0;
+
+	while (count < most) {
+		char bytes[sizeof(struct report) + 1];
+		struct report r;
+		ssize_t got = recv(socket, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+
+		if (got <= 0 || !report_parse(bytes, (size_t)got, &r) || (r.kind != REPORT_PROCESS && r.kind != REPORT_SAMPLE && r.kind != REPORT_GONE))
+			break;
+		/* What was looked at is taken; these have no descriptors with them. */
+		if (recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) != got)
+			break;
+		if (r.kind == REPORT_PROCESS)
+			on_process_seen(x, &r);
+		else if (r.kind == REPORT_SAMPLE)
+			on_sample(x, &r);
+		else
+			gone[count++] = r;
+	}
+	return count;
 }

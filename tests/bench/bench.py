@@ -8,7 +8,7 @@ for the throughput above 1 does.
 
 The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside the sandbox one program does the work
 and takes its own time, so no start-up is in these numbers; each figure is the median over fresh sandboxes, which take turns, and "cold" is the first time in a fresh mount. Imports are compared where all of /usr comes through FUSE: `--view fuse`
-beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means all modules but those that every start needs.) With each ratio stand the quartiles of that ratio over the rounds.
+beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means all modules but those that every start needs.) With each ratio of medians stand the quartiles of the ratios of the single rounds.
 
 usage: bench.py [--rounds N] [--only PATTERN] [--json]
 """
@@ -285,6 +285,10 @@ def view_ways(top):
         if PYTHON.startswith("/usr/"):
             runtime = overlay_peer("/usr", top + "/overlay-usr", "/usr")
             ways["fuse-overlayfs over /usr"] = way(["--view", "bind", "--ro", top + "/tree:/t"], "imports", runtime)
+        else:
+            print("view: imports are not compared with fuse-overlayfs, since %s does not lie in /usr" % PYTHON)
+    else:
+        print("view: nothing is compared with fuse-overlayfs, which is not installed")
     return ways
 
 
@@ -310,11 +314,13 @@ def bench_view(rounds, pattern, found):
         def line(name, way, work, warm, target, peer):
             if not re.search(pattern, name):
                 return
-            low, ratio, high = compared(way, "bind", work, warm)
+            low, _, high = compared(way, "bind", work, warm)
+            ratio = median(way, work, warm) / median("bind", work, warm)
             show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms; quartiles %.3f and %.3f" % (median(way, work, warm) * 1e3, median("bind", work, warm) * 1e3, low, high))
             found[name] = {"ratio": round(ratio, 4), "target": target}
             if peer in ways:
-                low, ratio, high = compared(way, peer, work, warm)
+                low, _, high = compared(way, peer, work, warm)
+                ratio = median(way, work, warm) / median(peer, work, warm)
                 show("  ... to " + peer, ratio, "below 1.00", ratio < 1, "fuse-overlayfs %.1f ms; quartiles %.3f and %.3f" % (median(peer, work, warm) * 1e3, low, high))
                 found[name]["to_fuse_overlayfs"] = round(ratio, 4)
         line("view: imports, mixed", "mixed", "imports", 1, 1.15, None)  # the runtime is bound: nothing that fuse-overlayfs does
