@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The FUSE view as a program meets it: what it shows, what is absent, what every write gets, what is told, and what happens when its server goes."""
+# Field cases: U1 mounted without a helper · U3 the server waits for nobody · U4 launches from inside the view · U5 a view below a view · U7 each open is told · U8 who asked · U9 U13 what it costs (and
+# tests/bench) · U11 modes of what is made · U12 links, removed files, names of one's own file · U13 large directories · U15 a file system that stops answering · U16 the host's tools
+# M8 links · M9 the host as before · M11 patterns over a large tree · M12 a hidden name made later · N3 host sockets; M5 M7 M19 M20 in mounts.t and view_told.t
 import base64
 import hashlib
 import json
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import stat
@@ -988,6 +992,27 @@ def _():
     tap.equal(open(out + "/scratch-1/files/new/dir/f").read(), "f\n", "and a new one")
     tap.ok(os.access(out + "/scratch-1/files/README", os.X_OK), "with its mode")
     tap.equal(record["exported"]["changes"], len(changes), "the record has their number")
+
+
+@test("what a program makes below --scratch has the permissions that it asked for, and runs")
+def _():
+    top = project()
+    script = """cd /p && umask 027 && : > plain && mkdir made && printf '#!/bin/sh\\necho ran $0\\n' > s.sh && chmod +x s.sh && ./s.sh && cp run.sh copied.sh && ./copied.sh
+stat -c '%a %n' plain made s.sh copied.sh; (exec 5> open; rm open; echo kept >&5; cat /proc/self/fd/5 < /dev/null; ln s.sh twin; stat -c %h twin)"""
+    record = sandbox.shell(script, "--scratch", top + ":/p").expect(0).record
+    tap.equal(record["stdout"], "ran ./s.sh\nran\n640 plain\n750 made\n750 s.sh\n750 copied.sh\nkept\n2\n", "output\n%s" % record["stderr"])
+
+
+@test("a program from the view finds its own file and those of its libraries by the names that they have")
+def _():
+    top = place()
+    shutil.copy("/bin/sleep", top + "/first")
+    os.link(top + "/first", top + "/second")
+    os.chmod(top, 0o755)
+    for name in ("second", "first"):
+        record = sandbox.shell("/p/%s 5 & while [ \"$(readlink /proc/$!/exe)\" = \"$(readlink /proc/$$/exe)\" ]; do :; done; readlink /proc/$!/exe; grep -c ' /p/%s$' /proc/$!/maps; kill $!" % (name, name), "--ro", top + ":/p").record
+        shown = record["stdout"].split()
+        tap.equal((shown[0], int(shown[1]) > 0), ("/p/" + name, True), "exe and maps\n%s" % record["stderr"])
 
 
 @test("--scratch holds to its size, and hidden things stay hidden below it")
