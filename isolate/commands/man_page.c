@@ -277,6 +277,8 @@ static void print_events(void)
 		"The attribute\n.B sequence\ncounts up by one, so a gap shows what was dropped;\n.B subject\nis the execution_id, or tool:USER/NAME for what concerns a tool and no execution.\n"
 		"Text is UTF\\-8 in which other bytes became U+FFFD; a field of bytes then has a second one beside it, its name ending in _b64.\n"
 		"A JSON Schema is installed as event.schema.json.\n"
+		"What the daemon's log has no room for on a full disk is counted there as soon as there is room (events.dropped). A daemon that is killed before that cannot say how many: the next one goes on after the last "
+		"number in the log, so numbers that were told to subscribers meanwhile are given once more.\n"
 		".PP\n"
 		"Order: what a program does one after the other is told in that order: what it writes to a pipe or a file, what its view refuses, calls that are refused, addresses outside, and the processes "
 		"it makes. Not exact are a new process beside what its maker wrote before and the supervisor had not read yet, which may come after it, though nothing that its maker does later comes before "
