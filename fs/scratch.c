@@ -217,13 +217,8 @@ static int visit_top(struct walk *w, int upper)
 
 static int collect(struct walk *w, int upper)
 {
-	struct stat st;
-	int status = visit_top(w, upper), fd;
+	int status = visit_top(w, upper), fd = workspace_open_again(upper);
 
-	/* Without the right to look into it not even its own name "." can be used. */
-	if (fstat(upper, &st) == 0 && (st.st_mode & 0700) != 0700)
-		fchmod(upper, (st.st_mode & 0777) | 0700);
-	fd = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	w->stack[0].dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!w->stack[0].dir) {
 		if (fd >= 0)

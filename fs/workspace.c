@@ -176,6 +176,16 @@ int workspace_open(int directory, const char *name, struct stat *st)
 	return fd;
 }
 
+int workspace_open_again(int directory)
+{
+	struct stat st;
+
+	/* Without the right to look into it not even its own name "." can be used. */
+	if (fstat(directory, &st) == 0 && (st.st_mode & 0700) != 0700)
+		fchmod(directory, (st.st_mode & 0777) | 0700);
+	return openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int export_entry(struct walk *w, const char *name)
 {
 	const struct level top = w->stack[w->depth - 1];
@@ -207,8 +217,7 @@ static int export_entry(struct walk *w, const char *name)
 int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err)
 {
 	struct walk w = { .depth = 0, .caps = caps, .leaves_out = leaves_out, .totals = totals, .err = err };
-	struct stat st;
-	int from = workspace_open(workspace, ".", &st), to, status = 0;
+	int from = workspace_open_again(workspace), to, status = 0;
 
 	memset(totals, 0, sizeof *totals);
 	if (mkdir(destination, 0755) != 0 && errno != EEXIST) {

@@ -36,6 +36,9 @@ struct workspace_caps {
  */
 int workspace_open(int directory, const char *name, struct stat *st);
 
+/* The same of the directory that a descriptor leads to: one to read it with, from its beginning. */
+int workspace_open_again(int directory);
+
 /*
  * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. Existing
  * files are replaced, never written through. Permission bits are kept without set-id ones. Names at its top that leaves_out() (or NULL) says so of are skipped. Returns 0, or -1 with

@@ -134,7 +134,7 @@ def _():
     top, out = place() + "/s", place()
     os.chmod(out, 0o777)
     write(top + "/old/f", "f")
-    lines, result = changed("mkdir locked; echo 1 > locked/f; mkdir locked/deeper; echo 2 > locked/deeper/g; chmod 444 locked/deeper; chmod 0 locked/f locked old; echo z > z; mkdir -p /workspace/w; echo w > /workspace/w/f; chmod 0 /workspace/w; chmod 0 /s", top, out)
+    lines, result = changed("mkdir locked; echo 1 > locked/f; mkdir locked/deeper; echo 2 > locked/deeper/g; chmod 444 locked/deeper; chmod 0 locked/f locked old; echo z > z; mkdir -p /workspace/w; echo w > /workspace/w/f; chmod 0 /workspace/w /workspace; chmod 0 /s", top, out)
     tap.equal(result.status, 0, "status\n%s" % result)
     tap.equal(sorted(lines), sorted(["M ./\t(permissions 0000)", "A locked/", "A locked/deeper/", "A locked/deeper/g", "A locked/f", "M old/\t(permissions 0000)", "A z"]), "the lines")
     tap.equal(files_of(out), ["locked/deeper/g", "locked/f", "z"], "the files")
