@@ -42,9 +42,10 @@ def _():
 def _(_name, body, pattern):
     status, text = run_program(body)
     for place in ("/tmp", "/dev/shm", os.environ.get("TMPDIR", "/tmp")):
-        for name in os.listdir(place):
-            if name.startswith("cordon-left-"):
-                os.remove(os.path.join(place, name))
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.startswith("cordon-left-") and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    os.remove(entry.path)
     tap.equal(status, 1, "status: %s" % text)
     tap.like(text, "(?m)^not ok 1 - the one", "TAP")
     tap.like(text, "(?s)" + pattern, "the fault is named")
