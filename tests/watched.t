@@ -205,6 +205,25 @@ def _():
             tap.equal(len(of(events[:types.index("output.stdout")], "process.started")), count, "told before what its maker printed then: %r" % types)
 
 
+LEFT = """
+import os, signal
+for i in range(300):
+    if os.fork() == 0:
+        signal.pause()
+os.write(1, b'made')
+os._exit(0)
+"""
+
+
+@tap.test("300 processes that are left behind are told, each once", deadline=60)
+def _():
+    events, result = watched("--pids", "400", "--", PYTHON, "-I", "-S", "-c", LEFT)
+    tap.equal((result.status, result.out), (0, b"made"), "status and output")
+    for kind in ("process.started", "process.exited"):
+        told = [e["data"]["pid_inside"] for e in of(events, kind)]
+        tap.equal((len(told), len(set(told))), (301, 301), kind)
+
+
 SHORT = """
 import os, subprocess
 for i in range(200):

@@ -7,6 +7,7 @@
 #include "isolate/confine/roster.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,17 @@
 #include "isolate/confine/watch.h"
 
 #define PATIENCE 20 /* fifths of a millisecond */
+#define LAST_PATIENCE_MS 300 /* for room, in all */
 
-static void send_report(int socket, const struct report *report)
+/* Returns false when there was no room. Somebody who does not listen any more is told nothing. */
+static bool send_report(int socket, const struct report *report)
 {
-	while (send(socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	ssize_t sent;
+
+	do
+		sent = send(socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent >= 0 || errno != EAGAIN;
 }
 
 /* Returns false when the process is gone. */
@@ -38,7 +45,21 @@ static bool read_stat(pid_t pid, char *text, size_t size)
 	return proc_file_read(path, text, size) > 0;
 }
 
-static void tell_process(struct roster *r, pid_t pid)
+/* Waits for room as long as r->patience_ms lasts, which is for the whole last look. Returns whether it was told. */
+static bool send_patiently(struct roster *r, const struct report *report)
+{
+	struct pollfd room = { r->socket, POLLOUT, 0 };
+
+	while (!send_report(r->socket, report)) {
+		if (r->patience_ms <= 0)
+			return false;
+		if (poll(&room, 1, 1) == 0)
+			r->patience_ms--;
+	}
+	return true;
+}
+
+static bool tell_process(struct roster *r, pid_t pid)
 {
 	struct report report;
 	char stat[1024];
@@ -59,7 +80,7 @@ static void tell_process(struct roster *r, pid_t pid)
 		nanosleep(&moment, NULL);
 		length = proc_file_command(pid, report.context, sizeof report.context);
 	}
-	send_report(r->socket, &report);
+	return send_patiently(r, &report);
 }
 
 static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
@@ -82,11 +103,11 @@ static void take(void *context, pid_t pid)
 			r->known[i].seen = true;
 			return;
 		}
-	if (r->count == ROSTER_MOST)
+	/* One that found no room is new again the next time. */
+	if (r->count == ROSTER_MOST || !tell_process(r, pid))
 		return;
 	r->known[r->count].pid = pid;
 	r->known[r->count++].seen = true;
-	tell_process(r, pid);
 }
 
 void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace, bool own_network)
@@ -182,7 +203,9 @@ void roster_look(struct roster *r, bool sample_now)
 
 void roster_look_last(struct roster *r)
 {
+	r->patience_ms = LAST_PATIENCE_MS;
 	watch_each(r->whole_namespace, take, r);
+	r->patience_ms = 0;
 }
 
 void roster_reaped(struct roster *r, pid_t pid, int status)

@@ -14,6 +14,7 @@
 #include "isolate/supervise/notify.h"
 #include "isolate/supervise/launch.h"
 #include "isolate/supervise/processes.h"
+#include "isolate/supervise/outside.h"
 #include "isolate/supervise/prompt.h"
 #include "isolate/supervise/terminal.h"
 #include "isolate/supervise/view_server.h"
@@ -38,6 +39,7 @@ struct execution {
 	struct cgroup cgroup;
 	struct view_server view;
 	struct prompt prompt;            /* while somebody watches */
+	struct outside outside;
 	struct written written;          /* how much of the output was taken */
 	struct event_log *log;           /* NULL: nobody watches */
 	struct notify notify;

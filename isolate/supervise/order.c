@@ -74,12 +74,13 @@ void order_read_all(void *execution)
 	unsigned count;
 
 	processes_collect(&x->processes);
+	count = reports_read_news(x, gone, GONE_AT_ONCE);
 	out = x->out.taken + capture_waiting(&x->out);
 	errors = x->errors.taken + capture_waiting(&x->errors);
 	view_server_read(&x->view);
 	processes_look(&x->processes, x->log, PROCESSES_ALL);
 	/* Whoever was ended with the program has no number to be found by any more; PID 1 spoke of it before it did that. */
-	count = reports_read_newcomers(x, gone, GONE_AT_ONCE);
+	reports_read_news(x, NULL, 0);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
 	processes_tell_ended(&x->processes, x->log);
 	for (unsigned i = 0; i < count; i++)
@@ -112,6 +113,7 @@ int order_wait(struct execution *x, struct epoll_event events[SOURCES])
 {
 	int count = epoll_wait(x->epoll, events, SOURCES, 0);
 
+	witness_turn(x->processes.witness);
 	x->end_is_first = false;
 	if (count != 0)
 		return count;

@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 #include "isolate/confine/proc_file.h"
-
-#define MOST 1024
+#include "isolate/supervise/clock.h"
 
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {
@@ -24,7 +23,7 @@ static void add_children(pid_t pid, pid_t *list, unsigned *count)
 	while (tasks && (entry = readdir(tasks))) {
 		snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, entry->d_name);
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			proc_file_children(path, list, count, MOST);
+			proc_file_children(path, list, count, OUTSIDE_MOST);
 	}
 	if (tasks)
 		closedir(tasks);
@@ -39,20 +38,45 @@ static pid_t innermost(pid_t pid, unsigned *levels)
 	return proc_status_innermost(text, levels);
 }
 
-pid_t outside_pid(pid_t top, pid_t inside)
+/* A body's process namespace lies below that of its fork server: the deepest match is meant. */
+static pid_t find(const struct outside *o, pid_t inside)
 {
-	pid_t list[MOST] = { top }, found = 0;
-	unsigned count = 1, deepest = 0;
+	unsigned deepest = 0, levels;
+	pid_t found = 0;
 
-	/* A body's process namespace lies below that of its fork server: the deepest match is meant. */
+	for (unsigned i = 0; i < o->count; i++)
+		if (o->known[i].inside == inside && o->known[i].level > deepest) {
+			found = o->known[i].outside;
+			deepest = o->known[i].level;
+		}
+	/* The number may have become another's. */
+	return found > 0 && innermost(found, &levels) == inside && levels == deepest ? found : 0;
+}
+
+static void look(struct outside *o, pid_t top)
+{
+	pid_t list[OUTSIDE_MOST] = { top };
+	unsigned count = 1;
+
+	o->looked_us = clock_now_us();
+	o->count = 0;
 	for (unsigned i = 0; i < count; i++) {
-		unsigned levels;
+		unsigned level = 0;
 
 		add_children(list[i], list, &count);
-		if (innermost(list[i], &levels) == inside && levels > deepest) {
-			found = list[i];
-			deepest = levels;
-		}
+		o->known[o->count].outside = list[i];
+		o->known[o->count].inside = innermost(list[i], &level);
+		o->known[o->count++].level = level;
 	}
-	return found;
+	o->took_us = clock_now_us() - o->looked_us;
+}
+
+pid_t outside_pid(struct outside *o, pid_t top, pid_t inside)
+{
+	pid_t found = find(o, inside);
+
+	if (found > 0 || clock_now_us() - o->looked_us < 10 * o->took_us)
+		return found;
+	look(o, top);
+	return find(o, inside);
 }

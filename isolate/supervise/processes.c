@@ -26,6 +26,7 @@
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
 #define NUMBERS_MOST 512 /* that are looked at in one go */
+#define LOOK_US 20000    /* for which they are; the rest the next time, since somebody must hold to the limits */
 #define AWAITED_US INT64_C(20000) /* after which a number that was given belongs to nobody any more */
 
 static long number_after(const char *text, const char *key)
@@ -300,6 +301,7 @@ static void look_again(struct processes *p, struct event_log *log)
 void processes_look(struct processes *p, struct event_log *log, pid_t until)
 {
 	pid_t newest = until == PROCESSES_ALL ? read_newest() : until;
+	const int64_t began_us = clock_now_us();
 
 	if (p->newest == 0)
 		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
@@ -308,7 +310,7 @@ void processes_look(struct processes *p, struct event_log *log, pid_t until)
 		return; /* it was looked at already */
 	if (newest < p->newest || newest - p->newest > NUMBERS_MOST)
 		p->newest = newest - NUMBERS_MOST; /* the numbers have begun again, or there are too many to look at */
-	while (p->newest < newest) {
+	while (p->newest < newest && clock_now_us() - began_us < LOOK_US) {
 		pid_t number = ++p->newest;
 
 		if (number > 0 && !find_made(p, log, number) && p->awaited_count < PROCESSES_AWAITED) {

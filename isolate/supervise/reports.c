@@ -90,7 +90,7 @@ static void on_process_seen(struct execution *x, const struct report *r)
 {
 	if (!x->log || processes_know(&x->processes, (pid_t)r->pid))
 		return;
-	processes_reported(&x->processes, x->log, r, x->isolated ? outside_pid(x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
+	processes_reported(&x->processes, x->log, r, x->isolated ? outside_pid(&x->outside, x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
 	loop_watch_processes(x);
 }
 
@@ -234,21 +234,21 @@ bool reports_read(struct execution *x, int socket, bool inner)
 	}
 }
 
-unsigned reports_read_newcomers(struct execution *x, struct report gone[], unsigned most)
+unsigned reports_read_news(struct execution *x, struct report gone[], unsigned most)
 {
 	int socket = x->inner >= 0 ? x->inner : x->launch.control;
 	unsigned count = 0;
 
-	while (count < most) {
+	for (;;) {
 		char bytes[sizeof(struct report) + 1];
 		struct report r;
 		ssize_t got = recv(socket, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
 
-		if (got <= 0 || !report_parse(bytes, (size_t)got, &r) || (r.kind != REPORT_PROCESS && r.kind != REPORT_SAMPLE && r.kind != REPORT_GONE))
-			break;
+		if (got <= 0 || !report_parse(bytes, (size_t)got, &r) || (r.kind != REPORT_PROCESS && r.kind != REPORT_SAMPLE && (r.kind != REPORT_GONE || count == most)))
+			return count;
 		/* What was looked at is taken; these have no descriptors with them. */
 		if (recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) != got)
-			break;
+			return count;
 		if (r.kind == REPORT_PROCESS)
 			on_process_seen(x, &r);
 		else if (r.kind == REPORT_SAMPLE)
@@ -256,5 +256,4 @@ unsigned reports_read_newcomers(struct execution *x, struct report gone[], unsig
 		else
 			gone[count++] = r;
 	}
-	return count;
 }

@@ -36,6 +36,7 @@ struct witness {
 	pthread_cond_t changed;
 	enum { IDLE, ASKED, LOOKING, ANSWERED } state;
 	int64_t began_us; /* to look */
+	int64_t left_us;  /* of the patience in this turn; its owner's alone */
 	struct question question;
 	bool left; /* by its owner */
 	uid_t uid; /* who the processes are */
@@ -97,6 +98,7 @@ struct witness *witness_new(uid_t uid, gid_t gid)
 		return NULL;
 	w->uid = uid;
 	w->gid = gid;
+	w->left_us = WITNESS_TURN_MS * 1000;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &clock);
@@ -117,41 +119,55 @@ static void wait_until(struct witness *w, int64_t until_us)
 		continue;
 }
 
-/* The thread may be kept from running by others on a busy machine, which is no fault of the program's and ends; its patience begins with the look. */
-static bool wait_for_answer(struct witness *w)
+/*
+ * The thread may be kept from running by others on a busy machine, which is no fault of the program's and ends; the patience with a look begins with it. But a program that makes many looks long,
+ * each of them shorter than that, has no more of the supervisor's time than one turn's.
+ */
+static bool wait_for_answer(struct witness *w, int64_t asked_us)
 {
-	const int64_t asked_us = clock_now_us();
-	int64_t now_us = asked_us;
+	for (;;) {
+		int64_t now_us = clock_now_us(), until_us = w->state == LOOKING ? w->began_us + WITNESS_PATIENCE_MS * 1000 : asked_us + WITNESS_START_MS * 1000;
 
-	while (w->state != ANSWERED && (w->state == LOOKING ? now_us < w->began_us + WITNESS_PATIENCE_MS * 1000 : now_us < asked_us + WITNESS_START_MS * 1000)) {
-		wait_until(w, (w->state == LOOKING ? w->began_us : now_us) + WITNESS_PATIENCE_MS * 1000);
-		now_us = clock_now_us();
+		if (until_us > asked_us + w->left_us)
+			until_us = asked_us + w->left_us;
+		if (w->state == ANSWERED || now_us >= until_us)
+			return w->state == ANSWERED;
+		/* That the look has begun is nothing that anybody is woken for. */
+		wait_until(w, until_us < now_us + WITNESS_PATIENCE_MS * 1000 ? until_us : now_us + WITNESS_PATIENCE_MS * 1000);
 	}
-	return w->state == ANSWERED;
 }
 
 /* Returns false without an answer. One that comes too late, and a question that nobody began with, make room for the next. */
 static bool ask(struct witness *w, struct question *q)
 {
+	int64_t asked_us;
 	bool has_answer = false;
 
-	if (!w)
+	if (!w || w->left_us <= 0)
 		return false;
+	asked_us = clock_now_us();
 	pthread_mutex_lock(&w->lock);
 	if (w->state == LOOKING)
-		wait_until(w, w->began_us + WITNESS_PATIENCE_MS * 1000); /* for somebody else, and perhaps nearly done */
+		wait_for_answer(w, asked_us); /* for somebody else, and perhaps nearly done */
 	if (w->state != LOOKING) {
 		w->question = *q;
 		w->state = ASKED;
 		pthread_cond_broadcast(&w->changed);
-		has_answer = wait_for_answer(w);
+		has_answer = wait_for_answer(w, asked_us);
 		if (has_answer) {
 			*q = w->question;
 			w->state = IDLE;
 		}
 	}
 	pthread_mutex_unlock(&w->lock);
+	w->left_us -= clock_now_us() - asked_us;
 	return has_answer;
+}
+
+void witness_turn(struct witness *witness)
+{
+	if (witness)
+		witness->left_us = WITNESS_TURN_MS * 1000;
 }
 
 bool witness_address(struct witness *witness, const struct seccomp_notif *call, pid_t process, struct outward *out)

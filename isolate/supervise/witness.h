@@ -18,12 +18,16 @@
 
 #define WITNESS_PATIENCE_MS 100 /* with one look, from when it begins */
 #define WITNESS_START_MS 250    /* until it begins, on a machine with more to do than it can */
+#define WITNESS_TURN_MS 300     /* with all questions between two calls of witness_turn(): then there is no answer to any */
 #define WITNESS_COMMAND 256
 
 struct witness;
 
 /* Starts the thread; uid and gid are who the processes are on the host. NULL without memory or threads: then there is no answer to any question. */
 struct witness *witness_new(uid_t uid, gid_t gid);
+
+/* A turn of whoever asks begins. NULL is nothing. */
+void witness_turn(struct witness *witness);
 
 /* What a notified call of a process has for an address: outward_read(). False also when there was no answer in time. */
 bool witness_address(struct witness *witness, const struct seccomp_notif *call, pid_t process, struct outward *out);
