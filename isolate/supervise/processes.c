@@ -26,7 +26,7 @@
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
 #define NUMBERS_MOST 512 /* that are looked at in one go */
-#define LOOK_US 20000    /* for which they are; the rest the next time, since somebody must hold to the limits */
+#define LOOK_US 200000   /* for which they are; the rest the next time, since somebody must hold to the limits */
 #define AWAITED_US INT64_C(20000) /* after which a number that was given belongs to nobody any more */
 
 static long number_after(const char *text, const char *key)
