@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/glob.h"
 #include "fs/object.h"
 
 /* How much of a path (without its first slash) the path of a tree is; -1 when it does not lie there. */
@@ -44,6 +45,8 @@ static int check_place(int root, const char *below, const char *path, struct err
 	if (errno != ENOENT && errno != ENOTDIR)
 		return 0;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - below) : 0, below);
+	if (!glob_is_literal(below, strlen(below)))
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no /%s, and a stand-in is for one file, not for a pattern", path);
 	if (object_stat(root, directory, &st, &is_mount) != 0 ? errno != ENOENT && errno != ENOTDIR : S_ISDIR(st.st_mode))
 		return 0;
 	return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no directory for /%s to stand in", path);

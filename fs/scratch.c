@@ -23,15 +23,20 @@
 #include "isolate/text.h"
 
 #define DEEPEST 128
+#define LISTED_MOST (16u << 20) /* bytes of paths that are kept */
+#define LINE_BYTES 64           /* what a change takes besides */
 
 struct change { char kind; char *path, *note; /* what is said of it, or NULL */ };
 
 struct walk {
 	int host;
+	const struct scratch_below *below;
+	size_t listed_bytes;
 	struct {
 		DIR *dir;
 		size_t length;    /* of the path */
 		bool listed;      /* as changed itself */
+		bool fresh;       /* nothing in it was there before, whatever the host has at its place */
 	} stack[DEEPEST];
 	unsigned depth;
 	bool cut;                 /* some directory lies deeper, or has a longer path, than is looked at */
@@ -55,13 +60,14 @@ static int add(struct walk *w, char kind, bool is_directory, char *note)
 		w->changes = grown ? grown : w->changes;
 		w->capacity = grown ? capacity : w->capacity;
 	}
-	if (w->count < w->caps->files && grown && asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") >= 0) {
+	w->listed_bytes += strlen(w->path) + LINE_BYTES;
+	if (w->count < w->caps->files && w->listed_bytes <= LISTED_MOST && grown && asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") >= 0) {
 		w->changes[w->count++] = (struct change){ kind, path, note };
 		return 0;
 	}
 	free(note);
-	if (w->count >= w->caps->files)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "over %llu names were changed", (unsigned long long)w->caps->files);
+	if (w->count >= w->caps->files || w->listed_bytes > LISTED_MOST)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "over %zu changes of %s would be too many to list", w->count, w->below->path);
 	return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 }
 
@@ -100,23 +106,65 @@ static bool same_bytes(int a, int b)
 	return got == 0;
 }
 
-/* Whether a file in the layer holds what the host's has, and the same permissions: it was opened for writing and not changed. */
+/* What was shown in place of the host's file, or NULL. */
+static const char *stand_in(const struct walk *w, size_t *length)
+{
+	char path[OBJECT_PATH_MAX];
+	struct policy_verdict verdict;
+
+	if (!w->below->policy || snprintf(path, sizeof path, "%s/%s", strcmp(w->below->path, "/") == 0 ? "" : w->below->path, w->path) >= (int)sizeof path)
+		return NULL;
+	verdict = policy_decide(w->below->policy, path, false);
+	return verdict.decision == POLICY_MASK ? policy_mask_content(w->below->policy, verdict.rule, length) : NULL;
+}
+
+static bool holds(int fd, const char *content, size_t length)
+{
+	char block[16384];
+	ssize_t got;
+
+	while ((got = read(fd, block, sizeof block)) > 0) {
+		if ((size_t)got > length || memcmp(block, content, (size_t)got) != 0)
+			return false;
+		content += got;
+		length -= (size_t)got;
+	}
+	return got == 0 && length == 0;
+}
+
+/* Whether a file in the layer holds what was shown before, the stand-in or what the host's has with the same permissions: it was opened for writing and not changed. */
 static bool is_as_before(const struct walk *w, int directory, const char *name, const struct stat *st, const struct stat *old)
 {
+	size_t length = 0;
+	const char *shown = stand_in(w, &length);
 	int ours, theirs;
 	struct stat ignored;
 	bool same;
 
-	if (!S_ISREG(old->st_mode) || st->st_size != old->st_size || (st->st_mode & 0777) != (old->st_mode & 0777))
+	if (shown ? (uint64_t)st->st_size != length : !old || !S_ISREG(old->st_mode) || st->st_size != old->st_size || (st->st_mode & 0777) != (old->st_mode & 0777))
 		return false;
 	ours = workspace_open(directory, name, &ignored);
-	theirs = object_open(w->host, w->path, O_RDONLY | O_NONBLOCK);
-	same = ours >= 0 && theirs >= 0 && same_bytes(ours, theirs);
+	theirs = shown ? -1 : object_open(w->host, w->path, O_RDONLY | O_NONBLOCK);
+	same = ours >= 0 && (shown ? holds(ours, shown, length) : theirs >= 0 && same_bytes(ours, theirs));
 	if (ours >= 0)
 		close(ours);
 	if (theirs >= 0)
 		close(theirs);
 	return same;
+}
+
+/* Whether a link leads to where the host's does. */
+static bool is_same_link(const struct walk *w, int directory, const char *name, const struct stat *old)
+{
+	char ours[PATH_MAX], theirs[PATH_MAX];
+	ssize_t length = readlinkat(directory, name, ours, sizeof ours), other = -1;
+	int fd = S_ISLNK(old->st_mode) ? object_open(w->host, w->path, O_PATH | O_NOFOLLOW) : -1;
+
+	if (fd >= 0) {
+		other = readlinkat(fd, "", theirs, sizeof theirs);
+		close(fd);
+	}
+	return length >= 0 && length < (ssize_t)sizeof ours && length == other && memcmp(ours, theirs, (size_t)length) == 0;
 }
 
 static bool is_opaque(int fd)
@@ -156,6 +204,7 @@ static int visit_directory(struct walk *w, int directory, const char *name, size
 	}
 	w->stack[w->depth].dir = dir;
 	w->stack[w->depth].length = length;
+	w->stack[w->depth].fresh = !old || opaque;
 	w->stack[w->depth++].listed = listed;
 	return 0;
 }
@@ -166,19 +215,19 @@ static int visit(struct walk *w, const char *name)
 	int directory = dirfd(w->stack[w->depth - 1].dir);
 	size_t length = w->stack[w->depth - 1].length;
 	struct stat st, old;
-	bool existed, is_mount, other_kind;
+	bool fresh = w->stack[w->depth - 1].fresh, existed, is_mount, other_kind;
 
 	if (length + strlen(name) + 2 >= sizeof w->path)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "listing what was changed");
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "looking at the changed %s", name);
 	length += (size_t)sprintf(w->path + length, "%s%s", length ? "/" : "", name);
-	existed = object_stat(w->host, w->path, &old, &is_mount) == 0;
+	existed = !fresh && object_stat(w->host, w->path, &old, &is_mount) == 0;
 	if (S_ISCHR(st.st_mode) && st.st_rdev == 0) {
 		unlinkat(directory, name, 0);
 		return existed ? add(w, 'D', S_ISDIR(old.st_mode), NULL) : 0;
 	}
-	if (existed && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, &old)) {
+	if ((!fresh && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, existed ? &old : NULL)) || (existed && S_ISLNK(st.st_mode) && is_same_link(w, directory, name, &old))) {
 		unlinkat(directory, name, 0);
 		return 0;
 	}
@@ -225,6 +274,7 @@ static int collect(struct walk *w, int upper)
 			close(fd);
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading what was changed");
 	}
+	w->stack[0].fresh = false;
 	w->depth = 1;
 	while (w->depth > 0) {
 		struct dirent *entry = status == 0 ? readdir(w->stack[w->depth - 1].dir) : NULL;
@@ -259,7 +309,7 @@ static void write_line(struct buffer *text, const struct change *c)
 	buffer_add_text(text, "\n");
 }
 
-static int write_listing(struct walk *w, int directory)
+static int write_listing(struct walk *w, int directory, bool is_whole)
 {
 	int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	struct buffer text = BUFFER_INIT;
@@ -269,6 +319,8 @@ static int write_listing(struct walk *w, int directory)
 		qsort(w->changes, w->count, sizeof *w->changes, by_path);
 	for (size_t i = 0; i < w->count; i++) {
 		write_line(&text, &w->changes[i]);
+	if (!is_whole)
+		buffer_add_text(&text, "?\t(not all is listed, and nothing is copied)\n");
 	}
 	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing changes.txt");
@@ -285,22 +337,25 @@ bool scratch_is_layer(const char *name)
 	return strncmp(name, SCRATCH_LAYER, length) == 0 && name[length] != '\0' && name[length + strspn(name + length, "0123456789")] == '\0';
 }
 
-int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes,
-		   struct workspace_totals *totals, struct error *err)
+int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
+		   struct error *err)
 {
+	/* The changes are counted; the directories that lead to them are not. */
+	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth };
 	struct walk *w = calloc(1, sizeof *w);
 	char files[PATH_MAX];
 	int status = -1, directory = -1;
+	bool is_whole;
 
 	*changes = 0;
 	memset(totals, 0, sizeof *totals);
 	if (!w)
 		return error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 	w->host = host;
+	w->below = below;
 	w->caps = caps;
 	w->err = err;
-	if (collect(w, upper) < 0)
-		goto out;
+	is_whole = collect(w, upper) == 0;
 	if (mkdir(destination, 0755) != 0 || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
 		error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
 		goto out;
@@ -309,10 +364,11 @@ int scratch_export(int upper, int host, const char *destination, const struct wo
 		error_set(err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "the directory %s/files", destination);
 		goto out;
 	}
-	if (write_listing(w, directory) < 0)
+	if (write_listing(w, directory, is_whole) < 0)
 		goto out;
 	*changes = w->count;
-	if (workspace_export(upper, files, caps, NULL, totals, err) < 0)
+	/* What is not listed is not copied, so what could not be listed whole is not copied at all. */
+	if (!is_whole || workspace_export(upper, files, &listed, NULL, totals, err) < 0)
 		goto out;
 	if (w->cut)
 		error_set(err, FAILURE_EXPORT_FAILED, 0, "directories deeper than %u levels, or with paths of over %d bytes, are not looked into; changes.txt names them", caps->depth < DEEPEST ? caps->depth : DEEPEST,

@@ -11,22 +11,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fs/policy.h"
 #include "fs/workspace.h"
 #include "isolate/error.h"
 
 #define SCRATCH_LAYER "scratch-" /* and a number: what the directory of a layer is called below that of the export */
 
+/* Of what the layer lies above: its path on the host, without links, and the rules by which it was shown, for stand-ins (NULL: none). */
+struct scratch_below {
+	const char *path;
+	const struct policy *policy;
+};
+
 /* Whether a name is one that a layer may have. */
 bool scratch_is_layer(const char *name);
 
 /*
- * Makes the directory destination, which must be new, and writes to it the file changes.txt, a line for each change: "A" new, "M" changed, "D" removed, "R" a directory put in place of another; then
+ * Makes the directory destination, which must be new, and writes to it the file changes.txt, a line for each change: "A" new, "M" changed, "D" removed, "R" a directory put in place of another, of which nothing is left but what is listed in it; then
  * the path below the directory, with what is not printable made visible and a slash after a directory ("./" is the directory itself); then, each behind a tab, "(not printable)" where that was done, and
  * "-> TARGET" for a link, "(pipe)", "(socket)" or "(device)" for what is none and no file, and "(permissions 0755)" where those are others. The directory files holds the new and changed regular files, and
- * nothing else: what is not changed is removed from the layer. upper is the layer's descriptor, host the O_PATH descriptor of the host's directory. Returns 0, or -1 with EXPORT_FAILED; *changes and
+ * nothing else: what is not changed is removed from the layer. Of more changes than caps->files, or than 16 MiB of paths, the first are listed, and nothing is copied. upper is the layer's descriptor, host the O_PATH descriptor of the host's directory. Returns 0, or -1 with EXPORT_FAILED; *changes and
  * *totals say in both cases what was written.
  */
-int scratch_export(int upper, int host, const char *destination, const struct workspace_caps *caps, uint64_t *changes,
-		   struct workspace_totals *totals, struct error *err);
+int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
+		   struct error *err);
 
 #endif

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define DEEPEST 128
+#define MOVED_MOST 1000000u /* names that are tried */
 
 static int copy_bytes(int from, int to, uint64_t most)
 {
@@ -116,7 +117,7 @@ static int export_file(struct walk *w, int from, const struct stat *st, int to, 
 	int status = 0, fd;
 
 	if ((uint64_t)st->st_size > w->caps->bytes - w->totals->bytes)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "the workspace holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes, name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes, name);
 	if (unlinkat(to, name, 0) != 0 && errno != ENOENT)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "replacing %s in the export directory", name);
 	fd = openat(to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -205,7 +206,7 @@ static int export_entry(struct walk *w, const char *name)
 	}
 	if (w->totals->files + w->totals->directories >= w->caps->files) {
 		close(fd);
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "the workspace holds over %llu files", (unsigned long long)w->caps->files);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu files", (unsigned long long)w->caps->files);
 	}
 	if (S_ISDIR(st.st_mode))
 		return export_directory(w, fd, top.to, name);
@@ -249,50 +250,74 @@ out:
 	return status;
 }
 
+/* Renames a directory that is too deep up to the top. Whoever made it may have taken the names that are used here. */
+static int move_up(struct walk *w, const char *name, unsigned *moved)
+{
+	char new_name[32];
+	int status;
+
+	do {
+		snprintf(new_name, sizeof new_name, ".deep-%u", (*moved)++);
+		status = renameat(dirfd(w->stack[w->depth - 1].from), name, dirfd(w->stack[0].from), new_name);
+	} while (status != 0 && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) && *moved < MOVED_MOST);
+	if (status == 0)
+		rewinddir(w->stack[0].from);
+	return status;
+}
+
+/* Removes one entry, or goes into it. Returns -1 when it stays. */
+static int empty_entry(struct walk *w, const char *name, unsigned *moved)
+{
+	int directory = dirfd(w->stack[w->depth - 1].from), fd;
+	struct stat st;
+
+	if (unlinkat(directory, name, 0) == 0)
+		return 0;
+	fd = workspace_open(directory, name, &st);
+	if (fd >= 0 && S_ISDIR(st.st_mode) && w->depth < DEEPEST)
+		return push(w, fd, -1, name);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && S_ISDIR(st.st_mode) ? move_up(w, name, moved) : -1;
+}
+
 /*
  * Depth-first without a deep stack: a directory that is too deep to enter from here is renamed up to the top and emptied from there, so that a chain of
- * any length goes.
+ * any length goes. What does not go is left, and the rest goes all the same.
  */
 int workspace_empty(int directory)
 {
 	struct walk w = { .depth = 0 };
 	unsigned moved = 0;
-	int status = push(&w, directory, -1, "");
+	int status, from = workspace_open_again(directory);
 
-	while (status == 0 && w.depth > 0) {
-		struct level *top = &w.stack[w.depth - 1];
-		struct dirent *entry = readdir(top->from);
-		int fd;
+	close(directory);
+	status = from < 0 ? -1 : push(&w, from, -1, "");
+	while (w.depth > 0) {
+		struct dirent *entry = readdir(w.stack[w.depth - 1].from);
+		char name[sizeof w.stack[0].name];
 
-		if (!entry) {
-			char name[sizeof top->name];
-
-			snprintf(name, sizeof name, "%s", top->name);
-			pop(&w);
-			if (w.depth > 0)
-				unlinkat(dirfd(w.stack[w.depth - 1].from), name, AT_REMOVEDIR);
+		if (entry) {
+			if (!is_dot(entry->d_name) && empty_entry(&w, entry->d_name, &moved) != 0)
+				status = -1;
 			continue;
 		}
-		if (is_dot(entry->d_name) || unlinkat(dirfd(top->from), entry->d_name, 0) == 0)
-			continue;
-		fd = openat(dirfd(top->from), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 && errno == EACCES && fchmodat(dirfd(top->from), entry->d_name, 0700, 0) == 0)
-			fd = openat(dirfd(top->from), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0) {
-			status = -1;
-		} else if (w.depth == DEEPEST) {
-			char name[32];
-
-			close(fd);
-			snprintf(name, sizeof name, ".deep-%u", moved++);
-			status = renameat(dirfd(top->from), entry->d_name, dirfd(w.stack[0].from), name);
-			if (status == 0)
-				rewinddir(w.stack[0].from);
-		} else {
-			status = push(&w, fd, -1, entry->d_name);
-		}
-	}
-	while (w.depth > 0)
+		snprintf(name, sizeof name, "%s", w.stack[w.depth - 1].name);
 		pop(&w);
+		if (w.depth > 0 && unlinkat(dirfd(w.stack[w.depth - 1].from), name, AT_REMOVEDIR) != 0)
+			status = -1;
+	}
 	return status;
+}
+
+int workspace_remove(const char *path)
+{
+	struct stat st;
+	int fd = workspace_open(AT_FDCWD, path, &st);
+
+	if (fd >= 0 && S_ISDIR(st.st_mode))
+		workspace_empty(fd);
+	else if (fd >= 0)
+		close(fd);
+	return rmdir(path);
 }

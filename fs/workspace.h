@@ -46,7 +46,10 @@ int workspace_open_again(int directory);
  */
 int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err);
 
-/* Removes everything below the directory and closes it. Iterative, bounded by what is there. 0 or -1 with errno. */
+/* Removes everything below the directory and closes it, also what its maker locked. Iterative, bounded by what is there. 0, or -1 when something stays. */
 int workspace_empty(int directory);
+
+/* Removes the directory, too. For one that nobody but the caller could put anything else in place of. 0, or -1 with errno. */
+int workspace_remove(const char *path);
 
 #endif

@@ -37,6 +37,7 @@ struct view_refusal {
 	char *path;                  /* on the host; owned */
 	char rule[40];
 	int rule_number;
+	bool is_write;               /* one of them would have changed it */
 	uint64_t count;
 	char *allow;                 /* the option that would have let it through, in a shell's words, or NULL; owned */
 };

@@ -55,11 +55,13 @@ def _():
 @test("two named paths at one place are refused, and the same one twice is not")
 def _():
     top = project()
-    for a, b in ((("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d")), (("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d/")), (("--scratch", top + "/src:/d"), ("--ro", top + "/src:/d"))):
+    for a, b in ((("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d")), (("--ro", top + "/src:/d"), ("--ro", top + "/keys:/d/")), (("--scratch", top + "/src:/d"), ("--ro", top + "/keys:/d"))):
         result = sandbox.run("run", "--json", *a, *b, "--", "true")
         tap.equal(result.failure, "bad_option", repr(a + b))
         tap.like(result.text, "one over the other", "the message")
     tap.equal(sandbox.run("run", "--json", "--ro", top, "--ro", top + "/", "--", "true").record["success"], True, "the same path")
+    for options in (("--ro", top + ":/d", "--scratch", top + ":/d"), ("--scratch", top + ":/d", "--ro", top + ":/d")):
+        tap.equal(sandbox.run("run", "--json", *options, "--", "touch", "/d/new").status, 0, "and with --scratch it can be written to")
 
 
 @test("a file without a name is refused like every other write, and told each time")
@@ -154,6 +156,89 @@ def _():
     again = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", "echo other > /s/other")
     tap.equal((again.failure, again.status), ("bad_option", 64), "a second time")
     tap.like(again.errors, "scratch-1 is there already", "why")
+
+
+@test("a directory that was removed and made again says what is left of it")
+def _():
+    top = place() + "/s"
+    write(top + "/dir/a", "a")
+    write(top + "/dir/b", "b")
+    os.symlink("a", top + "/dir/link")
+    os.symlink("dir", top + "/same")
+    for script, lines, files in (
+            ("cp -a dir /tmp/d; rm -r dir; cp -a /tmp/d dir", ["A dir/a", "A dir/b", "A dir/link\t-> a", "R dir/"], ["dir/a", "dir/b"]),
+            ("cp -a dir /tmp/d; rm -r dir; mkdir dir; cp /tmp/d/a dir/a", ["A dir/a", "R dir/"], ["dir/a"]),
+            ("rm -r dir; mkdir dir", ["R dir/"], []),
+            ("rm same; ln -s dir same; rm dir/link; ln -s b dir/link", ["M dir/link\t-> b"], [])):
+        out = place()
+        os.chmod(out, 0o777)
+        got, result = changed(script, top, out)
+        tap.equal(result.record["stderr"], "", script)
+        tap.equal((sorted(got), files_of(out)), (lines, files), script)
+
+
+@test("one layer, or the workspace, that cannot be exported does not keep the others from it")
+def _():
+    top, other, out = place() + "/s", place() + "/o", place()
+    os.chmod(out, 0o777)
+    write(top + "/f", "f")
+    write(other + "/g", "g")
+    lines, result = changed("for i in 1 2 3 4 5; do truncate -s 64M x$i /workspace/x$i; done; echo w > /o/new", top, out, "--scratch", other + ":/o")
+    tap.equal(result.status, 125, "status\n%s" % result)
+    tap.equal(lines, ["A x%d" % i for i in range(1, 6)], "the lines of the first")
+    with open(out + "/scratch-2/changes.txt", encoding="utf-8") as file:
+        tap.equal(file.read(), "A new\n", "those of the second")
+    tap.equal(open(out + "/scratch-2/files/new").read(), "w\n", "and its file")
+
+
+@test("more changes than anybody reads are cut, and nothing is copied")
+def _():
+    top, out = place() + "/s", place()
+    os.chmod(out, 0o777)
+    write(top + "/f", "f")
+    source = "import os\nos.chdir('/s')\nfor i in range(90):\n    n = '%03d' % i + 'x' * 240\n    os.mkdir(n); os.chdir(n)\ntry:\n    for i in range(3000): os.close(os.open('f%d' % i, os.O_CREAT | os.O_WRONLY))\nexcept OSError: pass"
+    result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", PYTHON, "-c", source)
+    tap.equal(result.status, 125, "status\n%s" % result)
+    tap.like(result.record["exported"]["error"], "too many to list", "why")
+    tap.between(os.stat(out + "/scratch-1/changes.txt").st_size, 1 << 20, 20 << 20, "size of the listing")
+    with open(out + "/scratch-1/changes.txt", encoding="utf-8") as file:
+        tap.equal(file.read().splitlines()[-1], "?\t(not all is listed, and nothing is copied)", "its last line")
+    tap.ok(not os.path.exists(out + "/scratch-1/files"), "no files")
+
+
+@test("a stand-in that was only rewritten as it was is no change")
+def _():
+    top, out = place() + "/s", place()
+    os.chmod(out, 0o777)
+    write(top + "/.env", "REAL\n")
+    lines, _result = changed("sed -i s/x/y/ .env", top, out, "--mask", top + "/.env=FAKE\n")
+    tap.equal((lines, files_of(out)), ([], []), "no line, no file")
+    out = place()
+    os.chmod(out, 0o777)
+    lines, _result = changed("echo more >> .env", top, out, "--mask", top + "/.env=FAKE\n")
+    tap.equal((lines, files_of(out)), (["M .env"], [".env"]), "a real one is")
+
+
+@test("a stand-in for a file with = in its path")
+def _():
+    top = place() + "/s"
+    write(top + "/year=2024/db", "SECRET\n")
+    write(top + "/a=b", "SECRET\n")
+    record = sandbox.shell("cd %s; cat year=2024/db a=b new" % top, "--ro", top, "--mask", top + "/year=2024/db=A=B\n", "--mask", top + "/a=b=C\n", "--mask", top + "/new=D=E\n").record
+    tap.equal(record["stdout"], "A=B\nC\nD=E\n", record["stderr"])
+
+
+@test("a write's option can be added to the command line; where two places are meant none is said")
+def _():
+    top = place() + "/s"
+    write(top + "/src/f", "f")
+    for options, target, allow in ((("--ro", top), top + "/src/f", "--scratch %s/src" % top), (("--ro", top + ":/p"), "/p/new", "--scratch %s:/p" % top), (("--ro", top + ":/a", "--ro", top + ":/b"), "/b/new", None),
+                                   (("--ro", top + ":/p"), "/p", "--scratch %s:/p" % top)):
+        command = ("--", "chmod", "700", target)  if target == "/p" else ("--", "touch", target)
+        record = sandbox.run("run", "--json", *options, *command).record
+        tap.equal(record["files"]["refused"][0]["allow"], allow, "allow")
+        if allow:
+            tap.equal(sandbox.run("run", "--json", *options, *allow.split(), *command).status, 0, "with %s" % allow)
 
 
 @test("an export that is cut says how much was written before")

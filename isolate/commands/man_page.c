@@ -36,7 +36,7 @@ static const struct { const char *head, *text; } view_texts[] = {
 		    "kernel's own: a pipe of the host's is a new one inside, a device and a socket are dead, and opening one is not told." },
 	{ "Open files", "The server holds a descriptor for each file that the program has open, and the listings of open directories, 64 MiB in all. Where the caller's hard limit (ulimit -Hn) or that is reached the program gets ENFILE, and the record has a refusal by the rule open-files." },
 	{ "Writing", "Every change is refused with EROFS and told. Below --scratch it goes to memory. --export then writes scratch-N/changes.txt, with a line for each change: A (new), M "
-		     "(changed), D (removed) or R (a directory in place of another) and the path, with a slash after a directory; then, behind a tab each, what is to be said: that the path is not printable as it is, "
+		     "(changed), D (removed) or R (a directory in place of another: nothing is left of that but what is listed in it) and the path, with a slash after a directory; then, behind a tab each, what is to be said: that the path is not printable as it is, "
 		     "`-> TARGET` for a link, `(pipe)`, `(socket)` or `(device)` for what is no file, `(permissions 0755)` where they were changed. scratch-N/files holds the new and changed files and nothing else. "
 		     "scratch-N must not be there before; what the program puts into /workspace under such a name is left out." },
 };

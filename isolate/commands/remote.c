@@ -191,11 +191,13 @@ static void take_text(struct buffer *out, struct json_slice value)
 static int print_record(struct json_slice record, enum command_set set, bool json, int status)
 {
 	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"), exit_code = json_slice_of(record.text, record.length, "exit_code");
-	struct buffer text = BUFFER_INIT;
+	struct json_slice exported = json_slice_of(record.text, record.length, "exported");
+	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
 	struct result r = { .exit_code = exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
 	int written = EXIT_OK;
 
 	take_text(&r.error, json_slice_of(record.text, record.length, "error"));
+	take_text(&export_error, json_slice_of(exported.text, exported.length, "error"));
 	if (set == FOR_EXEC || json) {
 		buffer_add(&text, record.text, record.length);
 		written = answer_line(&text);
@@ -205,8 +207,13 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 		violations_describe(&r, &text);
 		written = answer_line(&text);
 	} else {
+		text_visible(&line, export_error.data, export_error.length, TEXT_ONE_LINE);
+		if (line.length > 0)
+			fprintf(stderr, "cordon: the export is not complete: %s\n", line.data);
 		answer_outcome(&r);
 	}
+	buffer_free(&line);
+	buffer_free(&export_error);
 	buffer_free(&text);
 	buffer_free(&r.detail);
 	buffer_free(&r.error);

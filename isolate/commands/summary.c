@@ -26,10 +26,11 @@ static void print_files(const struct view_summary *v)
 	if (top->path) {
 		text_visible_into(path, sizeof path, top->path, strlen(top->path), TEXT_ONE_LINE);
 		fprintf(stderr, ", top: %s (%" PRIu64 " time%s, rule %s)", path, top->count, top->count == 1 ? "" : "s", top->rule);
-		if (top->allow) {
+		if (top->allow)
 			text_visible(&shown, top->allow, strlen(top->allow), TEXT_ONE_LINE);
-			fprintf(stderr, ", allow with: %s", shown.length > 0 ? shown.data : "");
-		}
+		/* What cannot be shown as it is cannot be pasted, either. */
+		if (top->allow && shown.length > 0 && strcmp(shown.data, top->allow) == 0)
+			fprintf(stderr, ", allow with: %s", shown.data);
 	}
 	fputc('\n', stderr);
 	buffer_free(&shown);

@@ -70,17 +70,13 @@ static void finish_off(void)
 static void guard(pid_t reaper, int control, const char *directory)
 {
 	struct pollfd supervisor = { control, 0, 0 };
-	int fd;
 
 	for (int standard = 0; standard <= 2; standard++)
 		close(standard); /* so that the streams end with the program */
 	stand_by(reaper);
 	finish_off();
-	if (poll(&supervisor, 1, 0) > 0 && (supervisor.revents & POLLHUP)) {
-		fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && workspace_empty(fd) == 0)
-			rmdir(directory);
-	}
+	if (poll(&supervisor, 1, 0) > 0 && (supervisor.revents & POLLHUP))
+		workspace_remove(directory);
 	_exit(0);
 }
 

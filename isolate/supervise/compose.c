@@ -338,11 +338,7 @@ void compose_free(struct composition *c)
 		close(c->runner_socket);
 	c->runner_socket = -1;
 	if (c->workspace[0]) {
-		int fd = open(c->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-		if (fd >= 0)
-			workspace_empty(fd);
-		rmdir(c->workspace);
+		workspace_remove(c->workspace);
 		c->workspace[0] = '\0';
 	}
 }

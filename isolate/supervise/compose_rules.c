@@ -128,9 +128,36 @@ static int add_pattern(const char *item, const struct plan_bind *rows, size_t co
 	return status;
 }
 
+/* What the host has at the beginning of FILE=CONTENT: 'd' for a directory, 'f' for anything else, 0 for nothing. */
+static char kind_of(const char *item, size_t length)
+{
+	char *beginning = strndup(item, length), *path = beginning ? expand(beginning, true) : NULL, kind = 0;
+	struct stat st;
+
+	if (path && lstat(path, &st) == 0)
+		kind = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? 'd' : 'f';
+	free(beginning);
+	free(path);
+	return kind;
+}
+
+/* The = behind FILE, which may have some itself: in directories that are there, or as the longest name that is. */
+static const char *end_of_file(const char *item)
+{
+	const char *base = item, *found;
+
+	for (const char *slash = strchr(item + 1, '/'); slash && kind_of(item, (size_t)(slash - item)) == 'd'; slash = strchr(slash + 1, '/'))
+		base = slash;
+	found = strchr(base, '=');
+	for (const char *next = found; next; next = strchr(next + 1, '='))
+		if (kind_of(item, (size_t)(next - item)) != 0)
+			found = next;
+	return found ? found : strchr(item, '=');
+}
+
 static int add_stand_in(const char *item, struct plan_builder *config, struct error *err)
 {
-	const char *equals = strchr(item, '=');
+	const char *equals = end_of_file(item);
 	char *file = strndup(item, (size_t)(equals - item)), *path = file ? expand(file, true) : NULL;
 	int status = path ? 0 : error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up --mask");
 

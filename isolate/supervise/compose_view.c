@@ -32,7 +32,7 @@ static bool has_scratch(const struct options *o)
 	return false;
 }
 
-/* Of two named places that are one the second would cover the first, and nobody would know. The same object named twice is no harm. */
+/* Of two named places that are one the second would cover the first, and nobody would know. The same object named twice is no harm; with --scratch it can be written to. */
 static int check_places(const struct options *o, struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++)
@@ -41,7 +41,7 @@ static int check_places(const struct options *o, struct error *err)
 
 			if (strcmp(o->ro[i].target, o->ro[j].target) != 0)
 				continue;
-			if (o->ro[i].scratch == o->ro[j].scratch && (strcmp(o->ro[i].source, o->ro[j].source) == 0 || (stat(o->ro[i].source, &a) == 0 && stat(o->ro[j].source, &b) == 0 &&
+			if ((strcmp(o->ro[i].source, o->ro[j].source) == 0 || (stat(o->ro[i].source, &a) == 0 && stat(o->ro[j].source, &b) == 0 &&
 													      a.st_dev == b.st_dev && a.st_ino == b.st_ino)))
 				continue;
 			return error_set(err, FAILURE_BAD_OPTION, 0, "%s%s and %s%s would both be shown at %s, one over the other; give each a place of its own with SRC:DST",
@@ -60,7 +60,9 @@ static int check_export(const struct options *o, struct error *err)
 	for (size_t i = 0; o->export_dir && i < o->ro_count; i++) {
 		if (!o->ro[i].scratch)
 			continue;
-		snprintf(path, sizeof path, "%.4000s/" SCRATCH_LAYER "%u", o->export_dir, ++layers);
+		if (snprintf(path, sizeof path, "%s/" SCRATCH_LAYER "%u/changes.txt", o->export_dir, ++layers) >= (int)sizeof path)
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: the path of the directory is too long");
+		*strrchr(path, '/') = '\0';
 		if (lstat(path, &st) == 0)
 			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: %s is there already; move it away, or name another directory", path);
 	}

@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -210,52 +211,65 @@ static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* What was changed below each --scratch goes beside the workspace's files. */
-static void export_scratch(struct execution *x, const struct workspace_caps *caps)
+/* The first failure is the one that is told. */
+static void note_export_failure(struct execution *x, const struct error *why)
 {
-	const struct options *o = x->options;
-
-	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
-		const char *source = o->ro[x->composition.scratch[i]].source;
-		char destination[PATH_MAX];
-		struct workspace_totals totals;
-		uint64_t changes;
-		int host, status;
-
-		snprintf(destination, sizeof destination, "%.4000s/" SCRATCH_LAYER "%zu", o->export_dir, i + 1);
-		host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (host < 0) {
-			error_set(&x->result->export_error, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source);
-			return;
-		}
-		status = scratch_export(x->scratch[i], host, destination, caps, &changes, &totals, &x->result->export_error);
-		close(host);
-		x->result->exported_files += totals.files;
-		x->result->export_skipped += totals.skipped;
-		x->result->scratch_changes += changes;
-		x->result->has_scratch = true;
-		if (status < 0)
-			return;
-	}
+	if (x->result->export_error.code == FAILURE_NONE)
+		x->result->export_error = *why;
 }
 
-/* What the program left may be too much to take out; that is the program's doing, so the record says it and is a record all the same. */
+/* What was changed below one --scratch. */
+static int export_layer(struct execution *x, size_t i, const struct workspace_caps *caps, struct error *err)
+{
+	const char *source = x->options->ro[x->composition.scratch[i]].source;
+	char *destination = NULL, *path = realpath(source, NULL);
+	const struct scratch_below below = { path ? path : source, x->view.policy };
+	struct workspace_totals totals = { 0 };
+	uint64_t changes = 0;
+	int host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
+
+	if (asprintf(&destination, "%s/" SCRATCH_LAYER "%zu", x->options->export_dir, i + 1) < 0)
+		destination = NULL;
+	status = !destination ? error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed") : host < 0 ? error_set(err, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source)
+			  : scratch_export(x->scratch[i], host, &below, destination, caps, &changes, &totals, err);
+	if (host >= 0)
+		close(host);
+	free(path);
+	free(destination);
+	x->result->exported_files += totals.files;
+	x->result->export_skipped += totals.skipped;
+	x->result->scratch_changes += changes;
+	x->result->has_scratch = true;
+	return status;
+}
+
+/*
+ * What the program left may be too much to take out; that is the program's doing, so the record says it and is a record all the same. Each layer for itself and before the workspace, so that no
+ * one of them keeps the others from being listed.
+ */
 static void export(struct execution *x)
 {
 	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100 };
 	struct result *r = x->result;
 	struct workspace_totals totals;
-	int status;
+	struct error why_not = ERROR_INIT;
 
 	if (!x->options->export_dir || x->workspace < 0)
 		return;
 	r->exported = true;
+	if (x->scratch_count > 0)
+		mkdir(x->options->export_dir, 0755); /* is made here when it is missing; what cannot be made shows at once */
+	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
+		struct error why = ERROR_INIT;
+
+		if (export_layer(x, i, &caps, &why) < 0)
+			note_export_failure(x, &why);
+	}
 	/* Nothing that the program made may pass for a layer. */
-	status = workspace_export(x->workspace, x->options->export_dir, &caps, x->composition.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &r->export_error);
-	r->exported_files = totals.files;
-	r->export_skipped = totals.skipped;
-	if (status == 0)
-		export_scratch(x, &caps);
+	if (workspace_export(x->workspace, x->options->export_dir, &caps, x->composition.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
+		note_export_failure(x, &why_not);
+	r->exported_files += totals.files;
+	r->export_skipped += totals.skipped;
 }
 
 /* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */

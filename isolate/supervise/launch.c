@@ -165,6 +165,12 @@ static int write_file(const char *path, const char *text)
 	return wrote < 0 ? -1 : 0;
 }
 
+/* Without descriptors or memory nothing was denied. */
+static enum failure denied(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED : FAILURE_USERNS_DENIED;
+}
+
 /* One id inside, and the groups stay what they are. */
 static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 {
@@ -172,15 +178,15 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 
 	snprintf(path, sizeof path, "/proc/%d/setgroups", (int)pid);
 	if (write_file(path, "deny") != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups in the new user namespace (%s)", path);
+		return error_set(err, denied(errno), errno, "denying setgroups in the new user namespace (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
 	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_uid);
 	if (write_file(path, line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping the user id of the sandbox (%s)", path);
+		return error_set(err, denied(errno), errno, "mapping the user id of the sandbox (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/gid_map", (int)pid);
 	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_gid);
 	if (write_file(path, line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping the group id of the sandbox (%s)", path);
+		return error_set(err, denied(errno), errno, "mapping the group id of the sandbox (%s)", path);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ void order_read_until(void *execution, const struct event_head *refusal)
 {
 	struct execution *x = execution;
 
-	processes_look(&x->processes, x->log, refusal->newest);
+	processes_look_until(&x->processes, x->log, refusal->newest);
 	if (x->notify.listener >= 0)
 		processes_notice(&x->processes, x->log, refusal->pid);
 	read_streams(x, missing(&x->out, refusal->written[0]), missing(&x->errors, refusal->written[1]));
@@ -64,7 +64,8 @@ void order_read_until(void *execution, const struct event_head *refusal)
 
 /*
  * How much there is to read is asked first and no more is read. Whatever happened before the last of it was written has been told to this process by then, and is told on before it: what
- * the view refused, at its place; processes that were made, since one is there before its maker goes on. Those that had ended before it was asked are told last: all that they wrote is in it.
+ * the view refused, at its place; processes that were made, since one is there before its maker goes on; whom something was refused before it was made has a number beyond those that had been given
+ * when the view was asked. Those that had ended before it was asked are told last: all that they wrote is in it.
  */
 void order_read_all(void *execution)
 {
@@ -72,13 +73,15 @@ void order_read_all(void *execution)
 	struct report gone[GONE_AT_ONCE];
 	uint64_t out, errors;
 	unsigned count;
+	pid_t newest;
 
 	processes_collect(&x->processes);
 	count = reports_read_news(x, gone, GONE_AT_ONCE);
 	out = x->out.taken + capture_waiting(&x->out);
 	errors = x->errors.taken + capture_waiting(&x->errors);
+	newest = processes_newest();
 	view_server_read(&x->view);
-	processes_look(&x->processes, x->log, PROCESSES_ALL);
+	processes_look(&x->processes, x->log, newest);
 	/* Whoever was ended with the program has no number to be found by any more; PID 1 spoke of it before it did that. */
 	reports_read_news(x, NULL, 0);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));

@@ -253,8 +253,8 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 		processes_notice(p, log, thread);
 }
 
-/* The number that the kernel gave last in this process's namespace (proc_loadavg(5)), or -1. */
-static pid_t read_newest(void)
+/* proc_loadavg(5), of this process's namespace. */
+pid_t processes_newest(void)
 {
 	char text[128];
 	int running;
@@ -298,18 +298,10 @@ static void look_again(struct processes *p, struct event_log *log)
 }
 
 /* Numbers are given one after the other, so whoever is new has one between the newest of the last time and that of now. Whom this misses, others find. */
-void processes_look(struct processes *p, struct event_log *log, pid_t until)
+static void look_between(struct processes *p, struct event_log *log, pid_t newest)
 {
-	pid_t newest = until == PROCESSES_ALL ? read_newest() : until;
 	const int64_t began_us = clock_now_us();
 
-	if (p->newest == 0)
-		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
-	look_again(p, log);
-	if (newest < p->newest && (until != PROCESSES_ALL || newest < 0))
-		return; /* it was looked at already */
-	if (newest < p->newest || newest - p->newest > NUMBERS_MOST)
-		p->newest = newest - NUMBERS_MOST; /* the numbers have begun again, or there are too many to look at */
 	while (p->newest < newest && clock_now_us() - began_us < LOOK_US) {
 		pid_t number = ++p->newest;
 
@@ -318,6 +310,23 @@ void processes_look(struct processes *p, struct event_log *log, pid_t until)
 			p->awaited[p->awaited_count++].until_us = clock_now_us() + AWAITED_US;
 		}
 	}
+}
+
+void processes_look_until(struct processes *p, struct event_log *log, pid_t newest)
+{
+	if (p->newest == 0)
+		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
+	look_again(p, log);
+	if (newest - p->newest > NUMBERS_MOST)
+		p->newest = newest - NUMBERS_MOST; /* too many to look at */
+	look_between(p, log, newest);
+}
+
+void processes_look(struct processes *p, struct event_log *log, pid_t newest)
+{
+	if (newest > 0 && newest < p->newest)
+		p->newest = newest > NUMBERS_MOST ? newest - NUMBERS_MOST : 0; /* the numbers have begun again */
+	processes_look_until(p, log, newest);
 }
 
 void processes_reported(struct processes *p, struct event_log *log, const struct report *r, pid_t outside)

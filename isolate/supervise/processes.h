@@ -57,9 +57,15 @@ void processes_begins(struct processes *p, struct event_log *log, pid_t thread, 
 /* Tells of programs that were held back for a second. */
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us);
 
-/* Notices those that the known ones have made since the last time, as far as their numbers on the host go up to `until` (PROCESSES_ALL: to what was given by now). Costs some microseconds where there are none. */
-#define PROCESSES_ALL (-1)
-void processes_look(struct processes *p, struct event_log *log, pid_t until);
+/* The number that was given last on the host to a process or thread, or -1. */
+pid_t processes_newest(void);
+
+/*
+ * Notices those that the known ones have made since the last time: all whose numbers were given by the time that processes_newest() said this one, or, of an earlier time (a refusal has it with it),
+ * those up to it that were not looked at yet. Costs some microseconds where there are none.
+ */
+void processes_look(struct processes *p, struct event_log *log, pid_t newest);
+void processes_look_until(struct processes *p, struct event_log *log, pid_t newest);
 
 /* PID 1's word: a process was seen (outside: its number on the host, 0 when it is gone already), or is gone. Told of unless it was. */
 void processes_reported(struct processes *p, struct event_log *log, const struct report *seen, pid_t outside);

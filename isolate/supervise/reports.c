@@ -55,7 +55,7 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->notify.context = x;
 	x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
 	x->processes.first = x->launch.pid;
-	processes_look(&x->processes, x->log, PROCESSES_ALL);
+	processes_look(&x->processes, x->log, processes_newest());
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
 	x->result->hosts.watched = x->notify.own_network;

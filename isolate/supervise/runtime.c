@@ -105,11 +105,22 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 	return 0;
 }
 
+/* The same place is named with --scratch, too: that has what this shows, and can be written to (compose_view_check() saw that it is the same object). */
+static bool is_replaced(const struct options *o, const struct bind *named)
+{
+	for (size_t i = 0; !named->scratch && i < o->ro_count; i++)
+		if (o->ro[i].scratch && strcmp(o->ro[i].target, named->target) == 0)
+			return true;
+	return false;
+}
+
 int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++) {
 		unsigned flags = (o->view != VIEW_BIND ? PLAN_BIND_VIEW : 0) | (o->ro[i].scratch ? PLAN_BIND_SCRATCH : 0);
 
+		if (is_replaced(o, &o->ro[i]))
+			continue;
 		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
 			return -1;
 	}

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fs/event.h"
 #include "isolate/json_write.h"
@@ -77,6 +78,8 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	struct policy_verdict by_name = policy_decide(policy, r->path, false);
 	size_t depth = 0;
 
+	if (r->is_write)
+		return NULL; /* to be shown is not enough */
 	for (const char *at = r->path; *at; at++)
 		depth += *at == '/' && at[1] != '\0' && at[1] != '/';
 	if (r->rule_number != POLICY_RULE_NONE) {
@@ -88,46 +91,66 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	return say("--ro", r->path, r->path);
 }
 
-/* How much of path a named directory above it is, or 0: at least the directory of what was to be written lies in it. */
-static size_t covers(const char *directory, const char *path)
+/* How much of path the path of a named directory is, or -1 where it does not lie there. */
+static int covers(const char *directory, const char *path)
 {
-	size_t length = strlen(directory);
+	size_t length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+	struct stat st;
 
-	if (strcmp(directory, "/") == 0)
-		return 1;
-	return strncmp(path, directory, length) == 0 && path[length] == '/' ? length : 0;
+	if (strncmp(path, directory, length) != 0 || (path[length] != '/' && path[length] != '\0'))
+		return -1;
+	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode) ? (int)length : -1;
 }
 
-/* A write is let through for a directory: that of the file, at the place where it was shown. */
+/* Where a directory of the host's is shown by one --ro. NULL: nowhere. The caller's. */
+static char *place_of(const struct bind *shown, const char *directory)
+{
+	char *real = realpath(shown->source, NULL), *target = NULL;
+	int length = real ? covers(real, directory) : -1;
+
+	if (length >= 0 && asprintf(&target, "%s%s", strcmp(shown->target, "/") == 0 ? "" : shown->target, directory + length) < 0)
+		target = NULL;
+	free(real);
+	return target;
+}
+
+static bool is_named(const struct bind *shown, const char *path)
+{
+	char *real = realpath(shown->source, NULL);
+	bool same = real && strcmp(real, path) == 0;
+
+	free(real);
+	return same;
+}
+
+/* A write is let through for a directory, at the place where it was shown. Where it is shown at two, nobody knows which was meant. */
 static char *say_scratch(const struct options *o, const struct view_refusal *r)
 {
-	char *source = NULL, *target = NULL, *advice = NULL;
-	const char *slash = strrchr(r->path, '/');
-	const struct bind *shown = NULL;
-	size_t most = 0;
+	char *directory = strdup(r->path), *place = NULL, *advice = NULL;
+	bool is_one = directory != NULL;
 
-	for (size_t i = 0; i < o->ro_count; i++) {
-		char *real = realpath(o->ro[i].source, NULL);
-		size_t length = real ? covers(real, r->path) : 0;
+	/* What is itself a named directory is the whole of it, anything else lies in one. */
+	for (int climbs = 0; is_one && !place && climbs < 2; climbs++) {
+		char *slash = strrchr(directory, '/');
 
-		if (length > most) {
-			most = length;
-			shown = &o->ro[i];
+		if (climbs == 1 && (!slash || slash == directory))
+			break;
+		if (climbs == 1)
+			*slash = '\0';
+		for (size_t i = 0; i < o->ro_count; i++) {
+			char *target = climbs == 1 || is_named(&o->ro[i], directory) ? place_of(&o->ro[i], directory) : NULL;
+
+			is_one = is_one && (!target || !place || strcmp(target, place) == 0);
+			if (target && !place)
+				place = target;
+			else
+				free(target);
 		}
-		free(real);
 	}
-	if (!shown || !slash || slash == r->path)
-		return NULL;
-	if (most == 1)
-		most = 0; /* the root of the host: the slash is the first one of what follows */
-	if (asprintf(&source, "%.*s", (int)(slash - r->path), r->path) < 0)
-		source = NULL;
-	if (asprintf(&target, "%s%.*s", strcmp(shown->target, "/") == 0 ? "" : shown->target, (int)(slash - r->path - (ptrdiff_t)most), r->path + most) < 0)
-		target = NULL;
-	if (source && target)
-		advice = say("--scratch", source, target);
-	free(source);
-	free(target);
+	if (is_one && place)
+		advice = say("--scratch", directory, place);
+	free(directory);
+	free(place);
 	return advice;
 }
 

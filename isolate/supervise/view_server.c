@@ -63,6 +63,16 @@ static int await_word(struct view_server *s, int interrupts, struct error *err)
 	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT, "the view's server was not ready after %d seconds; a named path may lie on a file system that does not answer", READY_MS / 1000);
 }
 
+/* It went without a word: when a signal ended it, that is what is told. The end of its socket may show a moment before its own. */
+static void explain_end(const struct view_server *s, struct error *err)
+{
+	struct pollfd end = { s->launch.pidfd, POLLIN, 0 };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (poll(&end, 1, FINISH_MS) > 0 && waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid != 0 && info.si_code != CLD_EXITED)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was ended by signal %d before it was ready", (int)info.si_pid, info.si_status);
+}
+
 /* The answer to the configuration: ready with the mount, or why not. */
 static int await(struct view_server *s, int interrupts, struct error *err)
 {
@@ -83,7 +93,9 @@ static int await(struct view_server *s, int interrupts, struct error *err)
 		if (r.kind == REPORT_FAILED)
 			return error_set(err, (enum failure)r.failure, r.error, "%s", r.context);
 	}
-	return error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
+	error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
+	explain_end(s, err);
+	return -1;
 }
 
 int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
@@ -148,6 +160,7 @@ static void count_refusal(struct view_server *s, const struct event *e)
 
 		if (r->path && r->rule_number == e->head.rule && strlen(r->path) == e->head.path_length && memcmp(r->path, e->path, e->head.path_length) == 0) {
 			r->count += e->head.count;
+			r->is_write |= e->head.flags & EVENT_WRITE;
 			return;
 		}
 		if (r->count < rarest->count)
@@ -157,6 +170,7 @@ static void count_refusal(struct view_server *s, const struct event *e)
 	rarest->path = strndup(e->path, e->head.path_length);
 	rarest->count = rarest->path ? e->head.count : 0;
 	rarest->rule_number = e->head.rule;
+	rarest->is_write = e->head.flags & EVENT_WRITE;
 	strncpy(rarest->rule, rule_name(s, e->head.rule), sizeof rarest->rule - 1);
 }
 
