@@ -90,6 +90,9 @@ static void on_process_seen(struct execution *x, const struct report *r)
 {
 	if (!x->log || processes_know(&x->processes, (pid_t)r->pid))
 		return;
+	view_server_read(&x->view); /* what its maker was refused before it made it */
+	if (processes_know(&x->processes, (pid_t)r->pid))
+		return;
 	processes_reported(&x->processes, x->log, r, x->isolated ? outside_pid(&x->outside, x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
 	loop_watch_processes(x);
 }
