@@ -3,8 +3,8 @@
  * Whether the server, with nothing to answer, looks again at once instead of going to sleep.
  *
  * Most of what a request takes is the way from one process to the other and back, and of that most is to wake a processor that went to sleep: ten microseconds, and in a virtual
- * machine a hundred. A program that opens one file after another pays it each time, though the next request is a fraction of a millisecond away. So the server stays awake
- * for that long (AWAKE_NS) after a request, where it costs nobody anything:
+ * machine a hundred. A program that opens one file after another pays it each time, though the next request is less than a millisecond away (a program that imports
+ * its modules asks three times in one). So the server stays awake for that long (AWAKE_NS) after a request, where it costs nobody anything:
  *
  * - Requests have been coming closer together than that. One that does not come in time counts against the next wait, so a slow trickle is slept through, and a server that is left
  *   alone stays awake for AWAKE_NS once and then sleeps until it is woken.
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define AWAKE_NS INT64_C(300000)
+#define AWAKE_NS INT64_C(1000000)
 #define AWAKE_SAMPLE_NS INT64_C(50000)   /* how long it is taken as known that there is a processor to spare */
 #define AWAKE_CROWDED_NS INT64_C(250000) /* and that there is none */
 #define AWAKE_LOOK_NS INT64_C(1000)      /* between two looks: each takes the lock of the kernel's queue, which the program needs to ask */
