@@ -13,7 +13,7 @@
 
 #include <sys/epoll.h>
 
-#include "isolate/supervise/reports.h"
+#include "isolate/supervise/news.h"
 
 #define READ_AT_ONCE (256 * 1024)
 #define GONE_AT_ONCE 8 /* reports */
@@ -76,14 +76,14 @@ void order_read_all(void *execution)
 	pid_t newest;
 
 	processes_collect(&x->processes);
-	count = reports_read_news(x, gone, GONE_AT_ONCE);
+	count = news_read(x, gone, GONE_AT_ONCE);
 	out = x->out.taken + capture_waiting(&x->out);
 	errors = x->errors.taken + capture_waiting(&x->errors);
 	newest = processes_newest();
 	view_server_read(&x->view);
 	processes_look(&x->processes, x->log, newest);
 	/* Whoever was ended with the program has no number to be found by any more; PID 1 spoke of it before it did that. */
-	reports_read_news(x, NULL, 0);
+	news_read(x, NULL, 0);
 	read_streams(x, missing(&x->out, out), missing(&x->errors, errors));
 	processes_tell_ended(&x->processes, x->log);
 	for (unsigned i = 0; i < count; i++)

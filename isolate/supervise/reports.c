@@ -21,11 +21,10 @@
 #include "isolate/confine/message.h"
 #include "isolate/confine/report.h"
 #include "isolate/supervise/clock.h"
+#include "isolate/supervise/news.h"
 #include "isolate/supervise/order.h"
-#include "isolate/supervise/outside.h"
 #include "isolate/supervise/verdict.h"
 
-#define OWED_US INT64_C(2000000)
 
 static void on_paused(struct execution *x, bool paused)
 {
@@ -61,40 +60,6 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	x->result->hosts.watched = x->notify.own_network;
 	fds[0] = -1;
 	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
-}
-
-/*
- * How many the kernel refused for want of a route that were not told with their address. Those that were are in its count too, some of them samples later; what is not found there for
- * OWED_US after the last was told was refused for another reason.
- */
-static uint32_t untold(struct execution *x, uint32_t refused)
-{
-	uint64_t told = x->result->hosts.total - x->hosts_told, known = x->hosts_owed + told;
-	int64_t now_us = clock_now_us();
-
-	if (told > 0)
-		x->hosts_told_us = now_us;
-	x->hosts_told = x->result->hosts.total;
-	x->hosts_owed = known > refused && now_us - x->hosts_told_us < OWED_US ? known - refused : 0;
-	return known < refused ? refused - (uint32_t)known : 0;
-}
-
-static void on_sample(struct execution *x, const struct report *r)
-{
-	event_log_sample(x->log, r, untold(x, r->count), loop_elapsed_us(x));
-	notify_flush(&x->notify, clock_now_us(), false);
-	processes_flush(&x->processes, x->log, clock_now_us());
-}
-
-static void on_process_seen(struct execution *x, const struct report *r)
-{
-	if (!x->log || processes_know(&x->processes, (pid_t)r->pid))
-		return;
-	view_server_read(&x->view); /* what its maker was refused before it made it */
-	if (processes_know(&x->processes, (pid_t)r->pid))
-		return;
-	processes_reported(&x->processes, x->log, r, x->isolated ? outside_pid(&x->outside, x->launch.pid, (pid_t)r->pid) : (pid_t)r->pid);
-	loop_watch_processes(x);
 }
 
 static void on_started(struct execution *x, const struct report *r)
@@ -193,7 +158,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		take_listener(x, fds, count);
 		break;
 	case REPORT_PROCESS:
-		on_process_seen(x, r);
+		news_process(x, r);
 		break;
 	case REPORT_GONE:
 		if (x->log)
@@ -201,7 +166,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		processes_report_gone(&x->processes, x->log, r);
 		break;
 	case REPORT_SAMPLE:
-		on_sample(x, r);
+		news_sample(x, r);
 		break;
 	case REPORT_STOPPED:
 	case REPORT_CONTINUED:
@@ -234,29 +199,5 @@ bool reports_read(struct execution *x, int socket, bool inner)
 			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
 			loop_fail(x, &why);
 		}
-	}
-}
-
-unsigned reports_read_news(struct execution *x, struct report gone[], unsigned most)
-{
-	int socket = x->inner >= 0 ? x->inner : x->launch.control;
-	unsigned count = 0;
-
-	for (;;) {
-		char bytes[sizeof(struct report) + 1];
-		struct report r;
-		ssize_t got = recv(socket, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-
-		if (got <= 0 || !report_parse(bytes, (size_t)got, &r) || (r.kind != REPORT_PROCESS && r.kind != REPORT_SAMPLE && (r.kind != REPORT_GONE || count == most)))
-			return count;
-		/* What was looked at is taken; these have no descriptors with them. */
-		if (recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) != got)
-			return count;
-		if (r.kind == REPORT_PROCESS)
-			on_process_seen(x, &r);
-		else if (r.kind == REPORT_SAMPLE)
-			on_sample(x, &r);
-		else
-			gone[count++] = r;
 	}
 }
