@@ -314,9 +314,11 @@ static void look_between(struct processes *p, struct event_log *log, pid_t newes
 
 void processes_look_until(struct processes *p, struct event_log *log, pid_t newest)
 {
+	look_again(p, log);
+	if (newest < 0)
+		return;
 	if (p->newest == 0)
 		p->newest = newest; /* the first time: whoever is there was not made by one of ours */
-	look_again(p, log);
 	if (newest - p->newest > NUMBERS_MOST)
 		p->newest = newest - NUMBERS_MOST; /* too many to look at */
 	look_between(p, log, newest);
@@ -324,8 +326,9 @@ void processes_look_until(struct processes *p, struct event_log *log, pid_t newe
 
 void processes_look(struct processes *p, struct event_log *log, pid_t newest)
 {
-	if (newest > 0 && newest < p->newest)
-		p->newest = newest > NUMBERS_MOST ? newest - NUMBERS_MOST : 0; /* the numbers have begun again */
+	/* A little less is what a refusal was ahead of it; where it is much the numbers have begun again. */
+	if (newest >= 0 && p->newest - newest > NUMBERS_MOST)
+		p->newest = newest > NUMBERS_MOST ? newest - NUMBERS_MOST : 1;
 	processes_look_until(p, log, newest);
 }
 
