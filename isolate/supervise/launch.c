@@ -277,19 +277,22 @@ out:
 	return status;
 }
 
-bool launch_explain(const struct launch *l, int wait_ms, struct error *err)
+bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how)
 {
 	struct pollfd end = { l->pidfd, POLLIN, 0 };
-	siginfo_t info = { .si_pid = 0 };
 
-	if (l->pidfd < 0 || poll(&end, 1, wait_ms) <= 0 || waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
-		return false;
+	how->si_pid = 0;
+	return l->pidfd >= 0 && poll(&end, 1, wait_ms) > 0 && waitid(P_PIDFD, (id_t)l->pidfd, how, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && how->si_pid != 0;
+}
+
+void launch_explain(const struct launch *l, int wait_ms, struct error *err)
+{
+	siginfo_t how;
+
 	/* One that ends by itself has said why, or breaks what it is asked over. */
-	if (info.si_code == CLD_EXITED && err->sys_errno != EPIPE && err->sys_errno != ECONNRESET)
-		return false;
-	error_set(err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)info.si_pid, info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal",
-		  info.si_status);
-	return true;
+	if (!launch_is_over(l, wait_ms, &how) || (how.si_code == CLD_EXITED && err->sys_errno != EPIPE && err->sys_errno != ECONNRESET))
+		return;
+	error_set(err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)how.si_pid, how.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", how.si_status);
 }
 
 void launch_close(struct launch *l)

@@ -8,6 +8,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_LAUNCH_H
 #define CORDON_ISOLATE_SUPERVISE_LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,11 +41,14 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err);
 /* Starts it. Returns 0, or -1 with USERNS_DENIED, USERNS_LIMIT, HELPER_MISSING, RESOURCES_EXHAUSTED. */
 int launch_init(const struct launch_request *request, struct launch *out, struct error *err);
 
+/* Whether it has ended, within wait_ms, and how (waitid(2)); it stays to be waited for. The end of its socket may show a moment before its own. */
+bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how);
+
 /*
- * Whether something failed because PID 1 had died, within wait_ms: then *err, which has what failed, says that instead, with INIT_LOST. What it dies of while it is set up is nobody's answer to
- * anything that is asked of it, so what is seen of that first may have any other name.
+ * When something failed because PID 1 had died, within wait_ms, *err, which has what failed, says that instead, with INIT_LOST. What it dies of while it is set up is nobody's answer to anything that
+ * is asked of it, so what is seen of that first may have any other name.
  */
-bool launch_explain(const struct launch *l, int wait_ms, struct error *err);
+void launch_explain(const struct launch *l, int wait_ms, struct error *err);
 
 /* Kills what is left of it, waits for it, and closes both descriptors. Safe on a launch that failed (pidfd -1). */
 void launch_close(struct launch *l);

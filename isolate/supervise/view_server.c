@@ -63,21 +63,12 @@ static int await_word(struct view_server *s, int interrupts, struct error *err)
 	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT, "the view's server was not ready after %d seconds; a named path may lie on a file system that does not answer", READY_MS / 1000);
 }
 
-/* It went without a word: when a signal ended it, that is what is told. The end of its socket may show a moment before its own. */
-static void explain_end(const struct view_server *s, struct error *err)
-{
-	struct pollfd end = { s->launch.pidfd, POLLIN, 0 };
-	siginfo_t info = { .si_pid = 0 };
-
-	if (poll(&end, 1, FINISH_MS) > 0 && waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid != 0 && info.si_code != CLD_EXITED)
-		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was ended by signal %d before it was ready", (int)info.si_pid, info.si_status);
-}
-
 /* The answer to the configuration: ready with the mount, or why not. */
 static int await(struct view_server *s, int interrupts, struct error *err)
 {
 	char bytes[sizeof(struct report) + 1];
 	struct report r;
+	siginfo_t how;
 	int fds[1];
 	size_t count;
 	ssize_t got;
@@ -94,7 +85,8 @@ static int await(struct view_server *s, int interrupts, struct error *err)
 			return error_set(err, (enum failure)r.failure, r.error, "%s", r.context);
 	}
 	error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
-	explain_end(s, err);
+	if (launch_is_over(&s->launch, FINISH_MS, &how) && how.si_code != CLD_EXITED)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was ended by signal %d before it was ready", (int)how.si_pid, how.si_status);
 	return -1;
 }
 
