@@ -44,9 +44,9 @@ static int check_place(int root, const char *below, const char *path, struct err
 		return S_ISDIR(st.st_mode) ? error_set(err, FAILURE_BAD_OPTION, 0, "--mask: /%s is a directory, and a stand-in is one for a file; hide it with --hide", path) : 0;
 	if (errno != ENOENT && errno != ENOTDIR)
 		return 0;
-	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - below) : 0, below);
 	if (!glob_is_literal(below, strlen(below)))
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no /%s, and a stand-in is for one file, not for a pattern", path);
+	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - below) : 0, below);
 	if (object_stat(root, directory, &st, &is_mount) != 0 ? errno != ENOENT && errno != ENOTDIR : S_ISDIR(st.st_mode))
 		return 0;
 	return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no directory for /%s to stand in", path);

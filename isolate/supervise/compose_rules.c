@@ -11,6 +11,7 @@
 #include "isolate/supervise/compose_rules.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static const char *end_of_file(const char *item)
 	for (const char *slash = strchr(item + 1, '/'); slash && kind_of(item, (size_t)(slash - item)) == 'd'; slash = strchr(slash + 1, '/'))
 		base = slash;
 	found = strchr(base, '=');
-	for (const char *next = found; next; next = strchr(next + 1, '='))
+	for (const char *next = found; next && next - item < PATH_MAX; next = strchr(next + 1, '='))
 		if (kind_of(item, (size_t)(next - item)) != 0)
 			found = next;
 	return found ? found : strchr(item, '=');

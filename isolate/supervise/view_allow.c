@@ -91,66 +91,54 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	return say("--ro", r->path, r->path);
 }
 
-/* How much of path the path of a named directory is, or -1 where it does not lie there. */
-static int covers(const char *directory, const char *path)
+/* Where a directory of the host's is shown by what was named at one place; NULL for nowhere. The caller's. */
+static char *place_of(const struct bind *named, const char *directory, bool *is_itself)
 {
-	size_t length = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+	char *real = realpath(named->source, NULL), *place = NULL;
+	size_t length = real && strcmp(real, "/") != 0 ? strlen(real) : 0;
 	struct stat st;
 
-	if (strncmp(path, directory, length) != 0 || (path[length] != '/' && path[length] != '\0'))
-		return -1;
-	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode) ? (int)length : -1;
-}
-
-/* Where a directory of the host's is shown by one --ro. NULL: nowhere. The caller's. */
-static char *place_of(const struct bind *shown, const char *directory)
-{
-	char *real = realpath(shown->source, NULL), *target = NULL;
-	int length = real ? covers(real, directory) : -1;
-
-	if (length >= 0 && asprintf(&target, "%s%s", strcmp(shown->target, "/") == 0 ? "" : shown->target, directory + length) < 0)
-		target = NULL;
+	*is_itself = real && strcmp(real, directory) == 0;
+	if (real && strncmp(directory, real, length) == 0 && (directory[length] == '/' || directory[length] == '\0') && stat(real, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    asprintf(&place, "%s%s", strcmp(named->target, "/") == 0 ? "" : named->target, directory + length) < 0)
+		place = NULL;
 	free(real);
-	return target;
+	return place;
 }
 
-static bool is_named(const struct bind *shown, const char *path)
+/* The option for a directory at the place where it is shown, or NULL: where it is shown at two, nobody knows which was meant. only_itself: it must be what was named. */
+static char *say_directory(const struct options *o, const char *directory, bool only_itself)
 {
-	char *real = realpath(shown->source, NULL);
-	bool same = real && strcmp(real, path) == 0;
+	char *place = NULL, *advice = NULL;
+	bool is_one = true;
 
-	free(real);
-	return same;
-}
+	for (size_t i = 0; i < o->ro_count; i++) {
+		bool is_itself;
+		char *next = place_of(&o->ro[i], directory, &is_itself);
 
-/* A write is let through for a directory, at the place where it was shown. Where it is shown at two, nobody knows which was meant. */
-static char *say_scratch(const struct options *o, const struct view_refusal *r)
-{
-	char *directory = strdup(r->path), *place = NULL, *advice = NULL;
-	bool is_one = directory != NULL;
-
-	/* What is itself a named directory is the whole of it, anything else lies in one. */
-	for (int climbs = 0; is_one && !place && climbs < 2; climbs++) {
-		char *slash = strrchr(directory, '/');
-
-		if (climbs == 1 && (!slash || slash == directory))
-			break;
-		if (climbs == 1)
-			*slash = '\0';
-		for (size_t i = 0; i < o->ro_count; i++) {
-			char *target = climbs == 1 || is_named(&o->ro[i], directory) ? place_of(&o->ro[i], directory) : NULL;
-
-			is_one = is_one && (!target || !place || strcmp(target, place) == 0);
-			if (target && !place)
-				place = target;
-			else
-				free(target);
+		if (next && (is_itself || !only_itself)) {
+			is_one = is_one && (!place || strcmp(place, next) == 0);
+			free(place);
+			place = next;
+		} else {
+			free(next);
 		}
 	}
 	if (is_one && place)
 		advice = say("--scratch", directory, place);
-	free(directory);
 	free(place);
+	return advice;
+}
+
+/* A write is let through for a directory: what was named, or the one that it lies in. */
+static char *say_scratch(const struct options *o, const struct view_refusal *r)
+{
+	char *advice = say_directory(o, r->path, true), *slash = strrchr(r->path, '/'), *above;
+
+	if (advice || !slash || slash == r->path || !(above = strndup(r->path, (size_t)(slash - r->path))))
+		return advice;
+	advice = say_directory(o, above, false);
+	free(above);
 	return advice;
 }
 
