@@ -14,6 +14,13 @@ from lib.viewing import cases, events_of, place, project, test, write  # noqa: E
 PYTHON = sandbox.PYTHON
 
 
+def empty():
+    """A directory that every user may export to."""
+    out = place()
+    os.chmod(out, 0o777)
+    return out
+
+
 @cases("--hide {0} is refused with a word on why", [("{a,x}", "brace"), ("[", "without its"), ("[!]", "without its"), ("[z-a]", "range"), ("a\\", "backslash"), ("a**b", "whole ones"), ("a/../b", "dots"),
                                                     ("~nobody/x", "home"), ("/", "nothing")])
 def _(pattern, word):
@@ -81,8 +88,7 @@ def _():
     write(top + "/a", "REAL\n")
     write(top + "/b", "REAL\n")
     write(top + "/c", "REAL\n")
-    out = place()
-    os.chmod(out, 0o777)
+    out = empty()
     record = sandbox.shell("cd %s; echo more >> a; cat a; echo new > b; cat b; mv c d; cat d; ls" % top, "--scratch", top, "--export", out,
                            *[w for n in "abc" for w in ("--mask", "%s/%s=MASKED\n" % (top, n))]).record
     tap.equal(record["stdout"], "MASKED\nmore\nnew\nMASKED\na\nb\nd\n", record["stderr"])
@@ -94,8 +100,7 @@ def _():
 def _():
     top = place() + "/s"
     write(top + "/file", "x")
-    out = place()
-    os.chmod(out, 0o777)
+    out = empty()
     source = "import os, socket\nos.symlink('/etc/passwd', 'evil'); os.symlink(b'a\\nM file\\x1b[2J', 'lines'); os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('sock')\nos.unlink('file'); os.symlink('x', 'file'); open('new', 'w').write('n')"
     result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", 'cd /s && exec "$@"', "sh", PYTHON, "-c", source)
     tap.equal(result.record["stderr"], "", "it ran")
@@ -119,8 +124,7 @@ def files_of(out):
 
 @test("each kind of change has its line, and what has none is not copied")
 def _():
-    top, out = place() + "/s", place()
-    os.chmod(out, 0o777)
+    top, out = place() + "/s", empty()
     for name in ("dir/x", "file", "src/main.py", "src/same.py", "touched/f", "mode", "gone/a"):
         write("%s/%s" % (top, name), name)
     lines, result = changed("rm -r dir; echo x > dir; rm file; mkdir file; touch file/in; chmod 700 src; touch src/main.py touched/f; chmod 600 mode; rm gone/a; echo n > 'x -> y'; echo n > '<U+000A>'; echo n > '\n'; : > 'pipe (pipe)'".replace("'\n'", '"$(printf \'\\n.\')"'), top, out)
@@ -133,8 +137,7 @@ def _():
 
 @test("what a program may not read itself any more is exported all the same")
 def _():
-    top, out = place() + "/s", place()
-    os.chmod(out, 0o777)
+    top, out = place() + "/s", empty()
     write(top + "/old/f", "f")
     lines, result = changed("mkdir locked; echo 1 > locked/f; mkdir locked/deeper; echo 2 > locked/deeper/g; chmod 444 locked/deeper; chmod 0 locked/f locked old; echo z > z; mkdir -p /workspace/w; echo w > /workspace/w/f; chmod 0 /workspace/w /workspace; chmod 0 /s", top, out)
     tap.equal(result.status, 0, "status\n%s" % result)
@@ -146,8 +149,7 @@ def _():
 
 @test("a program cannot put anything beside what is listed, and what lies there from before is not added to")
 def _():
-    top, out = place() + "/s", place()
-    os.chmod(out, 0o777)
+    top, out = place() + "/s", empty()
     write(top + "/f", "f")
     lines, result = changed("mkdir -p /workspace/scratch-1/files /workspace/scratch-2; echo evil > /workspace/scratch-1/files/evil; echo evil > /workspace/scratch-2/changes.txt; echo w > /workspace/scratch-x; echo n > n", top, out)
     tap.equal(result.status, 0, "status\n%s" % result)
@@ -170,8 +172,7 @@ def _():
             ("cp -a dir /tmp/d; rm -r dir; mkdir dir; cp /tmp/d/a dir/a", ["A dir/a", "R dir/"], ["dir/a"]),
             ("rm -r dir; mkdir dir", ["R dir/"], []),
             ("rm same; ln -s dir same; rm dir/link; ln -s b dir/link", ["M dir/link\t-> b"], [])):
-        out = place()
-        os.chmod(out, 0o777)
+        out = empty()
         got, result = changed(script, top, out)
         tap.equal(result.record["stderr"], "", script)
         tap.equal((sorted(got), files_of(out)), (lines, files), script)
@@ -193,8 +194,7 @@ def _():
 
 @test("more changes than anybody reads are cut, and nothing is copied")
 def _():
-    top, out = place() + "/s", place()
-    os.chmod(out, 0o777)
+    top, out = place() + "/s", empty()
     write(top + "/f", "f")
     source = "import os\nos.chdir('/s')\nfor i in range(90):\n    n = '%03d' % i + 'x' * 240\n    os.mkdir(n); os.chdir(n)\ntry:\n    for i in range(3000): os.close(os.open('f%d' % i, os.O_CREAT | os.O_WRONLY))\nexcept OSError: pass"
     result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", PYTHON, "-c", source)
@@ -208,13 +208,11 @@ def _():
 
 @test("a stand-in that was only rewritten as it was is no change")
 def _():
-    top, out = place() + "/s", place()
-    os.chmod(out, 0o777)
+    top, out = place() + "/s", empty()
     write(top + "/.env", "REAL\n")
     lines, _result = changed("sed -i s/x/y/ .env", top, out, "--mask", top + "/.env=FAKE\n")
     tap.equal((lines, files_of(out)), ([], []), "no line, no file")
-    out = place()
-    os.chmod(out, 0o777)
+    out = empty()
     lines, _result = changed("echo more >> .env", top, out, "--mask", top + "/.env=FAKE\n")
     tap.equal((lines, files_of(out)), (["M .env"], [".env"]), "a real one is")
 
@@ -245,8 +243,7 @@ def _():
 def _():
     top = place() + "/s"
     write(top + "/x", "")
-    out = place()
-    os.chmod(out, 0o777)
+    out = empty()
     result = sandbox.shell("cd /s; for i in 1 2 3 4 5; do mkdir -p $i; cp /s/x $i/f; i=$((i+1)); done; for i in 1 2 3; do truncate -s 3M $i/f; done", "--scratch", top + ":/s", "--workspace-size", "2", "--export", out)
     exported = result.record["exported"]
     tap.like(exported["error"], "holds over", "why")
