@@ -111,7 +111,7 @@ def _():
 @tap.test("the tier subprocess leaves nothing of its workspace, whatever the program made of it")
 def _():
     for script in ("mkdir a; echo 1 > a/f; chmod 500 a; mkdir -p b/c; chmod 0 b/c b; pwd",
-                   "for k in 0 1 2; do mkdir .deep-$k; : > .deep-$k/x; done; for k in 1 2 3 4; do mkdir c$k; ( cd c$k; i=0; while [ $i -lt 140 ]; do mkdir e; cd -P e; i=$((i+1)); done ); done; chmod 0 . ; pwd"):
+                   "for k in 0 1 2; do mkdir .deep-$k; : > .deep-$k/x; done; for k in .deep-0 .deep-2 c; do mkdir -p $k; ( cd $k; i=0; while [ $i -lt 140 ]; do mkdir e; cd -P e; i=$((i+1)); done ); done; chmod 0 . ; pwd"):
         record = run("run", "--json", "--tier", "subprocess", "--", "sh", "-c", script).expect(0).record
         workspace = record["stdout"].splitlines()[-1]
         tap.like(workspace, "^/", "its path")

@@ -207,7 +207,7 @@ def _():
 
 LEFT = """
 import os, signal
-for i in range(300):
+for i in range(900):
     if os.fork() == 0:
         signal.pause()
 os.write(1, b'made')
@@ -215,13 +215,13 @@ os._exit(0)
 """
 
 
-@tap.test("300 processes that are left behind are told, each once", deadline=60)
+@tap.test("900 processes that are left behind are told, each once", deadline=60)
 def _():
-    events, result = watched("--pids", "400", "--", PYTHON, "-I", "-S", "-c", LEFT)
+    events, result = watched("--pids", "1000", "--", PYTHON, "-I", "-S", "-c", LEFT)
     tap.equal((result.status, result.out), (0, b"made"), "status and output")
     for kind in ("process.started", "process.exited"):
         told = [e["data"]["pid_inside"] for e in of(events, kind)]
-        tap.equal((len(told), len(set(told))), (301, 301), kind)
+        tap.equal((len(told), len(set(told))), (901, 901), kind)
 
 
 SHORT = """
