@@ -29,9 +29,16 @@ struct awake awake_here(void)
 	return a;
 }
 
+bool awake_is_worth_it(const struct awake *a)
+{
+	return a->credit >= PRICE;
+}
+
 void awake_answered(struct awake *a, int64_t now_ns)
 {
-	if (now_ns - a->answered_ns <= AWAKE_NS && a->credit < CREDIT_MOST)
+	if (now_ns - a->answered_ns > AWAKE_NS)
+		a->credit -= awake_is_worth_it(a) ? PRICE : 0;
+	else if (a->credit < CREDIT_MOST)
 		a->credit++;
 	a->answered_ns = now_ns;
 }
@@ -52,7 +59,7 @@ bool awake_newest(const struct awake *a, int32_t *number)
 	return a->load >= 0 && read_load(a->load, &running, number);
 }
 
-static bool is_crowded(struct awake *a, int64_t now_ns)
+bool awake_is_crowded(struct awake *a, int64_t now_ns)
 {
 	if (now_ns - a->sampled_ns >= (a->crowded ? AWAKE_CROWDED_NS : AWAKE_SAMPLE_NS)) {
 		int running;
@@ -66,10 +73,5 @@ static bool is_crowded(struct awake *a, int64_t now_ns)
 
 bool awake_stays(struct awake *a, int64_t now_ns)
 {
-	if (a->load < 0 || a->processors < 2 || a->credit < PRICE || is_crowded(a, now_ns))
-		return false;
-	if (now_ns - a->answered_ns <= AWAKE_NS)
-		return true;
-	a->credit -= PRICE;
-	return false;
+	return a->load >= 0 && a->processors >= 2 && awake_is_worth_it(a) && now_ns - a->answered_ns <= AWAKE_NS && !awake_is_crowded(a, now_ns);
 }

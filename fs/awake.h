@@ -41,6 +41,12 @@ bool awake_newest(const struct awake *a, pid_t *number);
 /* A request was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);
 
+/* Whether requests come closely enough for staying awake to be worth it. */
+bool awake_is_worth_it(const struct awake *a);
+
+/* Whether more is running on the machine than a->processors. Looks again when what it knows is old. */
+bool awake_is_crowded(struct awake *a, int64_t now_ns);
+
 /* There is nothing to answer: whether to look again, at now_ns + AWAKE_LOOK_NS. Once false, the caller sleeps until something comes. */
 bool awake_stays(struct awake *a, int64_t now_ns);
 

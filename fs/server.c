@@ -17,10 +17,34 @@
 #include <unistd.h>
 
 #include "fs/awake.h"
+#include "fs/nearby.h"
 #include "fs/view.h"
 
 #define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
 #define BURST 64 /* requests between two looks at the clock and at the master */
+
+/* What is being served; of the thread that has the duty. */
+struct service {
+	struct view *view;
+	int device, control;
+	int unasked;             /* requests since the last look at the master */
+	struct fuse_buf request;
+};
+
+/* Who waits for the answer to this request; what is closed or forgotten, nobody waits for. */
+static void note_asker(struct view *v, const struct fuse_in_header *head)
+{
+	switch (head->opcode) {
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	default:
+		v->asker = (int32_t)head->pid;
+	}
+}
 
 /*
  * A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so, and the kernel would answer by
@@ -31,9 +55,9 @@ static ssize_t io_read(int fd, void *bytes, size_t length, void *data)
 	ssize_t got = read(fd, bytes, length);
 	struct fuse_in_header head;
 
-	(void)data;
 	if (got >= (ssize_t)sizeof head) {
 		memcpy(&head, bytes, sizeof head);
+		note_asker(data, &head);
 		if (head.opcode == OP_TMPFILE) {
 			head.opcode = FUSE_CREATE;
 			memcpy(bytes, &head, sizeof head);
@@ -67,12 +91,16 @@ static struct fuse_session *open_session(struct view *v, int device)
 	return session;
 }
 
-/* Answers what has come. Returns how many requests that were, or -1 at the end of the file system. */
-static int answer(struct fuse_session *session, struct fuse_buf *buf)
+/*
+ * Answers what has come. Returns how many requests that were, or -1 at the end of the file system. Beside the program, nothing more can come once it has its answer: it has yet to run.
+ */
+static int answer(struct view *v, enum nearby_thread self, struct fuse_buf *buf)
 {
+	struct fuse_session *session = v->session;
 	int count = 0;
 
-	for (; count < BURST; count++) {
+	v->asker = 0;
+	for (; count < BURST && (self == NEARBY_ANYWHERE || v->asker == 0); count++) {
 		int got = fuse_session_receive_buf(session, buf);
 
 		if (got == -EAGAIN || got == -EINTR)
@@ -101,36 +129,49 @@ static bool wait_for(struct pollfd polled[2], int timeout_ms)
 	return !polled[1].revents || !is_over(polled[1].fd);
 }
 
-static void serve(struct view *v, struct fuse_session *session, int device, int control)
+/* Waits for a request: awake, where that is worth it, or asleep. Returns false when there is nobody left to serve for. */
+static bool await_request(struct service *s, enum nearby_thread self)
 {
-	struct pollfd polled[2] = { { device, POLLIN, 0 }, { control, POLLIN, 0 } };
-	struct fuse_buf buf = { .mem = NULL };
-	int unasked = 0; /* requests since the last look at the master */
+	struct pollfd polled[2] = { { s->device, POLLIN, 0 }, { s->control, POLLIN, 0 } };
+	int64_t now_ns = view_now_ns();
+	int timeout_ms = event_flush(s->view->events, now_ns);
 
-	while (!fuse_session_exited(session)) {
+	if (self == NEARBY_ANYWHERE && s->unasked < BURST && awake_stays(&s->view->awake, now_ns)) {
+		while (view_now_ns() < now_ns + AWAKE_LOOK_NS)
+			continue;
+		return true;
+	}
+	if (!wait_for(polled, s->unasked >= BURST ? 0 : timeout_ms))
+		return false;
+	s->unasked = 0;
+	return true;
+}
+
+/* Answers until the duty is another thread's, or until the end. */
+static void serve(void *context, enum nearby_thread self)
+{
+	struct service *s = context;
+	struct view *v = s->view;
+
+	while (!fuse_session_exited(v->session) && await_request(s, self)) {
+		int count = answer(v, self, &s->request);
 		int64_t now_ns = view_now_ns();
-		int count, timeout_ms = event_flush(v->events, now_ns);
 
-		if (unasked < BURST && awake_stays(&v->awake, now_ns)) {
-			while (view_now_ns() < now_ns + AWAKE_LOOK_NS)
-				continue;
-		} else {
-			if (!wait_for(polled, unasked >= BURST ? 0 : timeout_ms))
-				break;
-			unasked = 0;
-		}
-		count = answer(session, &buf);
 		if (count < 0)
 			break;
-		if (count > 0)
-			awake_answered(&v->awake, view_now_ns());
-		unasked += count;
+		s->unasked += count;
+		if (count == 0)
+			continue;
+		awake_answered(&v->awake, now_ns);
+		if (nearby_pass(&v->nearby, self, nearby_next(&v->nearby, self, &v->awake, v->asker, now_ns)))
+			return;
 	}
-	free(buf.mem);
+	nearby_end(&v->nearby);
 }
 
 int server_serve(struct view *v, int device, int control)
 {
+	struct service s = { .view = v, .device = device, .control = control };
 	struct fuse_session *session = open_session(v, device);
 	int flags = fcntl(device, F_GETFL);
 
@@ -142,7 +183,8 @@ int server_serve(struct view *v, int device, int control)
 		return -1;
 	}
 	v->session = session;
-	serve(v, session, device, control);
+	nearby_run(&v->nearby, serve, &s);
+	free(s.request.mem);
 	v->session = NULL;
 	fuse_session_destroy(session);
 	event_finish(v->events);

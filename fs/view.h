@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One view: the named trees, what is to be hidden in them, the nodes that the kernel knows, and where events go. What the operations share; one thread uses it.
+ * One view: the named trees, what is to be hidden in them, the nodes that the kernel knows, and where events go. What the operations share; one thread at a time uses it.
  */
 #ifndef CORDON_FS_VIEW_H
 #define CORDON_FS_VIEW_H
@@ -14,6 +14,7 @@
 
 #include "fs/awake.h"
 #include "fs/event.h"
+#include "fs/nearby.h"
 #include "fs/object.h"
 #include "fs/policy.h"
 #include "fs/tree.h"
@@ -83,6 +84,8 @@ struct view {
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	size_t listed;           /* bytes that open listings hold */
 	struct awake awake;      /* whether to sleep between two requests */
+	struct nearby nearby;    /* which thread answers */
+	int32_t asker;           /* the thread that waits for an answer, or 0 */
 	struct written_view written; /* where a refusal stands in what the program writes */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */

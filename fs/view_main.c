@@ -188,6 +188,7 @@ static int confine(struct start *s)
 {
 	const struct plan *p = s->config;
 	uint32_t layers = 0;
+	cpu_set_t allowed;
 
 	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
@@ -196,7 +197,9 @@ static int confine(struct start *s)
 	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
-	return filter_install(PROFILE_VIEW, &s->error);
+	if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+		nearby_start(&s->view->nearby, s->view->proc, &allowed, &s->view->awake);
+	return filter_install(PROFILE_VIEW, &s->error); /* in all threads */
 }
 
 static int set_up(struct start *s)

@@ -4,6 +4,7 @@
 
 Only the process that was started is looked at: what it makes inside the sandbox is another program. In a sanitized build the sanitizers do this work.
 """
+import concurrent.futures
 import glob
 import os
 import re
@@ -21,7 +22,7 @@ def valgrind(argv, stdin=b"", statuses=(0,)):
     process = subprocess.Popen([tool, "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + log + ".%p", *argv],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = process.communicate(stdin, timeout=110)
-    tap.ok(process.returncode in statuses, "status %d: %r %r" % (process.returncode, out[-500:], err[-500:]))
+    tap.ok(process.returncode in statuses, "%s: status %d: %r %r" % (argv[0], process.returncode, out[-500:], err[-500:]))
     with open("%s.%d" % (log, process.pid), errors="replace") as file:
         text = file.read()
     summary = re.search(r"ERROR SUMMARY: (\d+) errors", text)
@@ -49,10 +50,13 @@ def _(_name, arguments, stdin, statuses):
     valgrind([sandbox.CORDON] + arguments, stdin, statuses)
 
 
-for program in sorted(glob.glob(os.path.join(sandbox.BUILD, "tests", "unit_*"))):
-    if os.access(program, os.X_OK) and "." not in os.path.basename(program):
-        @tap.test("%s is clean" % os.path.basename(program), deadline=120)
-        def _(program=program):
-            valgrind([program])
+@tap.test("each unit test is clean", deadline=240)
+def _():
+    programs = [p for p in sorted(glob.glob(os.path.join(sandbox.BUILD, "tests", "unit_*"))) if os.access(p, os.X_OK) and "." not in os.path.basename(p)]
+    tap.ok(len(programs) > 10, "they are there: %r" % programs)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for run in [pool.submit(valgrind, [program]) for program in programs]:
+            run.result()
+
 
 tap.main()

@@ -880,14 +880,18 @@ def _():
                     holders.add(pid)
         except OSError:
             pass
-    status_text = open("/proc/%d/status" % server).read()
-    seccomp = [l.split()[1] for l in status_text.splitlines() if l.startswith(("Seccomp:", "NoNewPrivs:"))]
+    threads = os.listdir("/proc/%d/task" % server)
+    seccomp = set()
+    for thread in threads:
+        text = open("/proc/%d/task/%s/status" % (server, thread)).read()
+        seccomp.add(tuple(l.split()[1] for l in text.splitlines() if l.startswith(("Seccomp:", "NoNewPrivs:"))))
     same_mounts = os.getuid() == 0 and os.readlink("/proc/%d/ns/mnt" % server) == os.readlink("/proc/self/ns/mnt")
     process.kill()
     process.stdout.close()
     sandbox.finish(process)
     tap.ok(holders <= {server}, "holders %r, server %d" % (holders, server))
-    tap.equal(sorted(seccomp), ["1", "2"], "it has a filter and no_new_privs")
+    tap.equal(seccomp, {("1", "2")}, "each of its threads has no_new_privs and a filter")
+    tap.equal(len(threads), 3 if len(os.sched_getaffinity(0)) == 2 else 1, "and there are as many as two processors need")
     tap.ok(not same_mounts, "and mounts of its own")
 
 
@@ -897,12 +901,14 @@ def _():
     top = project()
     process = sandbox.start("run", "--ro", top + ":/p", "--", "sh", "-c", "echo up; sleep 20")
     process.stdout.readline()
-    text = open("/proc/%d/status" % view_server(process)).read()
+    server = view_server(process)
+    texts = [open("/proc/%d/task/%s/status" % (server, thread)).read() for thread in os.listdir("/proc/%d/task" % server)]
     process.kill()
     process.stdout.close()
     sandbox.finish(process)
-    tap.unlike(text, r"(?m)^[UG]id:\t.*\b0\b", "no id of it is 0")
-    tap.like(text, r"(?m)^CapEff:\t0+$", "it has no capability")
+    for text in texts:
+        tap.unlike(text, r"(?m)^[UG]id:\t.*\b0\b", "no id of it is 0")
+        tap.like(text, r"(?m)^CapEff:\t0+$", "it has no capability")
 
 
 @test("500 launches, eight at a time, with the working directory inside the view", deadline=240)

@@ -17,6 +17,7 @@
 
 static struct fuse_client client;
 static char place[256];
+static bool is_nearby = true; /* the server has the threads that a machine of two processors gives it */
 
 static void put(const char *name, const char *text)
 {
@@ -87,6 +88,7 @@ static struct view *make_view(int events, const char *where)
 	struct policy *policy = policy_new();
 	struct event_sink *sink = event_sink_new(events, true);
 	struct view *v;
+	cpu_set_t allowed;
 	char path[512];
 
 	policy_show(policy, "ro:1", where);
@@ -105,6 +107,9 @@ static struct view *make_view(int events, const char *where)
 	if (view_add_tree(v, open(path, O_PATH | O_CLOEXEC), path, false) < 0 || view_add_place(v, 0, "new/place", true) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
+	v->awake = awake_here();
+	if (is_nearby && sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+		nearby_start(&v->nearby, v->proc, &allowed, &v->awake);
 	return v;
 }
 
@@ -402,7 +407,7 @@ static void test_supervisor_gone(void)
 		ok(false, "a second server");
 		return;
 	}
-	ok(fuse_lookup(&other, 1, "0", &e) == 0, "a second server answers");
+	ok(fuse_lookup(&other, 1, "0", &e) == 0, "%s server answers", is_nearby ? "a second" : "one with a single thread");
 	gone.fd = (int)syscall(SYS_pidfd_open, other.server, 0);
 	close(other.events);
 	other.events = -1;
@@ -439,6 +444,8 @@ int main(void)
 	test_counting();
 	test_parser();
 	test_slow_reader();
+	test_supervisor_gone();
+	is_nearby = false;
 	test_supervisor_gone();
 	status = fuse_client_end(&client);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server ends in good order when its master goes (%#x)", status);

@@ -32,7 +32,7 @@ int filter_install(enum seccomp_profile profile, struct error *err)
 {
 	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return error_set(err, FAILURE_INTERNAL, EINVAL, "system call filter number %d", (int)profile);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &FILTERS[profile].plain) != 0)
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &FILTERS[profile].plain) != 0)
 		return error_set(err, FAILURE_SECCOMP_DENIED, errno, "installing the system call filter \"%s\"", FILTERS[profile].name);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "isolate/error.h"
 
 /*
- * Puts the calling thread, and what it starts, under the profile's filter: seccomp(2). no_new_privs must be set. Cannot be undone. Returns 0 or
+ * Puts all threads of the calling process, and what they start, under the profile's filter: seccomp(2). no_new_privs must be set. Cannot be undone. Returns 0 or
  * -1 with SECCOMP_DENIED. Async-signal-safe when err is NULL.
  */
 int filter_install(enum seccomp_profile profile, struct error *err);

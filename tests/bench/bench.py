@@ -6,9 +6,10 @@ same habits as cordon: lo up, a private /proc, six device nodes, three tmpfs, ui
 empty environment, and a system call filter (cordon's own, where the build has one to hand out). Both sides start the same interpreter. Below 1 means that cordon is faster;
 for the throughput above 1 does.
 
-The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside the sandbox one program does the work
-and takes its own time, so no start-up is in these numbers; each figure is the median over fresh sandboxes, which take turns, and "cold" is the first time in a fresh mount. Imports are compared where all of /usr comes through FUSE: `--view fuse`
-beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means all modules but those that every start needs.) With each ratio of medians stand the quartiles of the ratios of the single rounds.
+The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside each sandbox one program does the work
+and takes its own time, so no start-up is in these numbers. A round has a fresh sandbox of each kind, and all do the same work in turns, once each: a machine whose processors are faster in one second than in the next is so for all of them.
+"Cold" is the first time in a fresh mount. Imports are compared where all of /usr comes through FUSE: `--view fuse` beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means
+all modules but those that every start needs.) With each ratio of medians stand the quartiles of the ratios of the single turns.
 
 usage: bench.py [--rounds N] [--only PATTERN] [--json]
 """
@@ -204,36 +205,28 @@ def pair(name, a, b, rounds, target, found):
     found[name] = {"ratio": round(ratio, 4), "target": target, "cordon_ms": round(statistics.median(first) * 1e3, 3), "peer_ms": round(statistics.median(second) * 1e3, 3)}
 
 
-# What is done inside, in its own time: name, then seconds of the first and of the median of the others.
+# Runs inside until its input ends: a line says what to do, and is answered with the seconds that it took.
 VIEW_WORK = r"""
-import json, os, subprocess, sys, time
-tree, big, wanted = sys.argv[1:4]
-def imports():
+import os, subprocess, sys, time
+tree = sys.argv[1]
+def imports(_):
     subprocess.run([sys.executable, "-I", "-c", "import asyncio, json, http.client, sqlite3"], check=True)
-def find():
+def find(_):
     subprocess.run(["find", tree + "/small", "-type", "f", "-size", "+1"], check=True, stdout=subprocess.DEVNULL)
-def read():
-    with open(big, "rb", buffering=0) as f:
+def read(_):
+    with open(tree + "/big", "rb", buffering=0) as f:
         block = bytearray(1 << 20)
         while f.readinto(block):
             pass
-found = {}
-for name, work, repeats in (("imports", imports, 8), ("find", find, 16), ("read", read, 16)):
-    if name not in wanted:
-        continue
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    found[name] = [times[0], sorted(times[1:])[(repeats - 1) // 2]]
-print(json.dumps(found))
-"""
-WALK_WORK = """
-import os, sys, time
-started = time.perf_counter()
-count = sum(len(files) for _top, _names, files in os.walk(sys.argv[1]))
-print(count, time.perf_counter() - started)
+def walk(part):
+    for number in range(10 * int(part), 10 * int(part) + 10):
+        assert sum(len(files) for _top, _names, files in os.walk("%s/%d" % (tree, number))) == 500
+for line in sys.stdin:
+    work, _, argument = line.strip().partition(" ")
+    work = globals()[work]
+    started = time.perf_counter()
+    work(argument)
+    print(time.perf_counter() - started, flush=True)
 """
 
 
@@ -268,28 +261,62 @@ def overlay_peer(lower, scratch, over=None):
     return ["unshare", "-mpf" if os.geteuid() == 0 else "-Urmpf", "--mount-proc", "--kill-child", "sh", "-c", script, "sh", lower, scratch, over or ""]
 
 
-def inside(options, work, *arguments, before=()):
-    """What a Python program says that is run inside."""
-    return subprocess.run([*before, CORDON, "run", "--memory", "2048", *options, "--", PYTHON, "-I", "-c", work, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+class Inside:
+    """A sandbox in which VIEW_WORK waits for what to do."""
+
+    def __init__(self, options, before=()):
+        self.process = subprocess.Popen([*before, CORDON, "run", "--stdin", "--memory", "2048", *options, "--", PYTHON, "-I", "-c", VIEW_WORK, "/t"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def do(self, work):
+        self.process.stdin.write(work + "\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        if self.process.wait():
+            sys.exit("bench: a sandbox ended with status %d" % self.process.returncode)
+
+
+def in_turns(sandboxes, turn):
+    """Each of them once; every turn begins with another one, so that none always has the same one before it."""
+    names = list(sandboxes)
+    return (names * 2)[turn % len(names):][:len(names)]
 
 
 def view_ways(top):
-    """The ways to show a tree: name, and a function that does the work in a fresh sandbox and gives its times."""
-    def way(options, work, before=()):
-        return lambda: json.loads(inside(options, VIEW_WORK, "/t", "/t/big", work, before=before))
-    everything = "imports find read"
-    ways = {mode: way(["--view", mode, "--ro", top + "/tree:/t"], everything) for mode in ("bind", "mixed", "fuse")}
+    """The ways to show a tree: name, what makes a fresh sandbox, and what is done there."""
+    def way(options, before=()):
+        return lambda: Inside(options, before)
+    ways = {"bind": (way(["--view", "bind", "--ro", top + "/tree:/t"]), "imports find read"), "mixed": (way(["--view", "mixed", "--ro", top + "/tree:/t"]), "imports find read"),
+            "fuse": (way(["--view", "fuse", "--ro", top + "/tree:/t"]), "imports")}
     peer = overlay_peer(top + "/tree", top + "/overlay")
     if peer:
-        ways["fuse-overlayfs"] = way(["--view", "bind", "--ro", top + "/overlay/merged:/t"], "find read", peer)
+        ways["fuse-overlayfs"] = (way(["--view", "bind", "--ro", top + "/overlay/merged:/t"], peer), "find read")
         if PYTHON.startswith("/usr/"):
-            runtime = overlay_peer("/usr", top + "/overlay-usr", "/usr")
-            ways["fuse-overlayfs over /usr"] = way(["--view", "bind", "--ro", top + "/tree:/t"], "imports", runtime)
+            ways["fuse-overlayfs over /usr"] = (way(["--view", "bind", "--ro", top + "/tree:/t"], overlay_peer("/usr", top + "/overlay-usr", "/usr")), "imports")
         else:
             print("view: imports are not compared with fuse-overlayfs, since %s does not lie in /usr" % PYTHON)
     else:
         print("view: nothing is compared with fuse-overlayfs, which is not installed")
     return ways
+
+
+def measure_view(ways, rounds):
+    """Seconds by way, work and whether warm. A round makes a fresh sandbox of each way; the first time in it is the cold one."""
+    measured = {}
+    for turn in range(rounds):
+        sandboxes = {name: ways[name][0]() for name in in_turns(ways, turn)}
+        for work, repeats in (("imports", 5), ("find", 10), ("read", 10)):
+            able = [name for name in ways if work in ways[name][1]]
+            for repeat in range(repeats + 1):
+                for name in in_turns(able, turn + repeat):
+                    measured.setdefault((name, work, repeat > 0), []).append(sandboxes[name].do(work))
+        for sandbox in sandboxes.values():
+            sandbox.end()
+    return measured
 
 
 def bench_view(rounds, pattern, found):
@@ -298,50 +325,52 @@ def bench_view(rounds, pattern, found):
         os.chmod(top, 0o755)
         make_trees(top + "/tree")
         ways = view_ways(top)
-        measured = {way: [] for way in ways}
-        for turn in range(rounds):
-            # Each round begins with another one, so that none always has the same one before it.
-            for way in (list(ways) * 2)[turn % len(ways):][:len(ways)]:
-                measured[way].append(ways[way]())
+        lines = [  # name, way, work, whether warm, at most, beside which peer
+            ("view: imports, mixed", "mixed", "imports", True, 1.15, None),  # the runtime is bound: nothing that fuse-overlayfs does
+            ("view: imports, fuse, cold mount", "fuse", "imports", False, 1.6, "fuse-overlayfs over /usr"),
+            ("view: imports, fuse, warm", "fuse", "imports", True, 1.25, "fuse-overlayfs over /usr"),
+            ("view: find over 10,000 files, warm", "mixed", "find", True, 2.0, "fuse-overlayfs"),
+            ("view: find over 10,000 files, cold mount", "mixed", "find", False, 8.0, "fuse-overlayfs"),
+            ("view: reading 100 MB, warm", "mixed", "read", True, 2.5, "fuse-overlayfs"),
+        ]
+        lines = [line for line in lines if re.search(pattern, line[0])]
+        measured = measure_view(ways, rounds) if lines else {}
 
-        def median(way, name, warm):
-            return statistics.median(m[name][warm] for m in measured[way])
+        def compared(way, to, work, warm):
+            """Medians of both in milliseconds, their ratio, and the quartiles of the ratios of what was measured in the same turn."""
+            a, b = measured[way, work, warm], measured[to, work, warm]
+            low, _, high = statistics.quantiles((x / y for x, y in zip(a, b)), n=4)
+            return statistics.median(a) * 1e3, statistics.median(b) * 1e3, statistics.median(a) / statistics.median(b), "quartiles %.3f and %.3f of %d" % (low, high, len(a))
 
-        def compared(way, to, name, warm):
-            """Quartiles of the ratios of what was measured in the same round: what else the machine does meets both alike."""
-            return statistics.quantiles((a[name][warm] / b[name][warm] for a, b in zip(measured[way], measured[to])), n=4)
-
-        def line(name, way, work, warm, target, peer):
-            if not re.search(pattern, name):
-                return
-            low, _, high = compared(way, "bind", work, warm)
-            ratio = median(way, work, warm) / median("bind", work, warm)
-            show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms; quartiles %.3f and %.3f" % (median(way, work, warm) * 1e3, median("bind", work, warm) * 1e3, low, high))
+        for name, way, work, warm, target, peer in lines:
+            ours, bind, ratio, spread = compared(way, "bind", work, warm)
+            show(name, ratio, "at most %.2f" % target, ratio <= target, "view %.1f ms, bind %.1f ms; %s" % (ours, bind, spread))
             found[name] = {"ratio": round(ratio, 4), "target": target}
             if peer in ways:
-                low, _, high = compared(way, peer, work, warm)
-                ratio = median(way, work, warm) / median(peer, work, warm)
-                show("  ... to " + peer, ratio, "below 1.00", ratio < 1, "fuse-overlayfs %.1f ms; quartiles %.3f and %.3f" % (median(peer, work, warm) * 1e3, low, high))
+                _, theirs, ratio, spread = compared(way, peer, work, warm)
+                show("  ... to " + peer, ratio, "below 1.00", ratio < 1, "fuse-overlayfs %.1f ms; %s" % (theirs, spread))
                 found[name]["to_fuse_overlayfs"] = round(ratio, 4)
-        line("view: imports, mixed", "mixed", "imports", 1, 1.15, None)  # the runtime is bound: nothing that fuse-overlayfs does
-        line("view: imports, fuse, cold mount", "fuse", "imports", 0, 1.6, "fuse-overlayfs over /usr")
-        line("view: imports, fuse, warm", "fuse", "imports", 1, 1.25, "fuse-overlayfs over /usr")
-        line("view: find over 10,000 files, warm", "mixed", "find", 1, 2.0, "fuse-overlayfs")
-        line("view: find over 10,000 files, cold mount", "mixed", "find", 0, 8.0, "fuse-overlayfs")
-        line("view: reading 100 MB, warm", "mixed", "read", 1, 2.5, "fuse-overlayfs")
         if re.search(pattern, "view: 15 patterns over 300,000 files"):
-            bench_patterns(top, found)
+            bench_patterns(top, rounds // 3, found)
 
 
-def bench_patterns(top, found):
+def bench_patterns(top, rounds, found):
+    """Two fresh sandboxes walk the wide tree once each, a sixtieth at a time and in turns; the figures are medians of these parts."""
     patterns = [word for number in range(15) for word in ("--hide", "**/never-%d-*.secret" % number)]
-    plain, ruled = [], []
-    for _ in range(7):
-        plain.append(float(inside(["--no-default-hide", "--ro", top + "/tree/wide:/t"], WALK_WORK, "/t").split()[1]))
-        ruled.append(float(inside(["--no-default-hide", "--ro", top + "/tree/wide:/t", *patterns], WALK_WORK, "/t").split()[1]))
-    ratio = statistics.median(ruled) / statistics.median(plain)
+    seconds = {"plain": [], "ruled": []}
+    for turn in range(rounds):
+        base = ["--no-default-hide", "--ro", top + "/tree/wide:/t"]
+        sandboxes = {"plain": Inside(base), "ruled": Inside(base + patterns)}
+        for part in range(60):
+            for name in in_turns(sandboxes, turn + part):
+                seconds[name].append(sandboxes[name].do("walk %d" % part))
+        for sandbox in sandboxes.values():
+            sandbox.end()
+    ratio = statistics.median(seconds["ruled"]) / statistics.median(seconds["plain"])
+    low, _, high = statistics.quantiles((a / b for a, b in zip(seconds["ruled"], seconds["plain"])), n=4)
     name = "view: 15 patterns over 300,000 files"
-    show(name, ratio, "below 1.05", ratio < 1.05, "with %.0f ms, without %.0f ms" % (statistics.median(ruled) * 1e3, statistics.median(plain) * 1e3))
+    show(name, ratio, "below 1.05", ratio < 1.05, "with %.2f ms a part, without %.2f ms; in all %.0f and %.0f ms; quartiles %.3f and %.3f of %d" % (
+        statistics.median(seconds["ruled"]) * 1e3, statistics.median(seconds["plain"]) * 1e3, sum(seconds["ruled"]) / rounds * 1e3, sum(seconds["plain"]) / rounds * 1e3, low, high, len(seconds["plain"])))
     found[name] = {"ratio": round(ratio, 4), "target": 1.05}
 
 
