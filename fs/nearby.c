@@ -138,11 +138,8 @@ void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const st
 	for (size_t i = 0; i < CPU_SETSIZE && count < PROCESSORS; i++)
 		if (CPU_ISSET(i, allowed))
 			found[count++] = (int)i;
-	/* Who has the duty may be ready to run while the program still does: that is no crowd. */
-	for (size_t i = 0; i < NEARBY_THREADS; i++) {
+	for (size_t i = 0; i < NEARBY_THREADS; i++)
 		n->room[i] = *a;
-		n->room[i].processors = PROCESSORS + 1;
-	}
 	mallopt(M_ARENA_MAX, 1); /* one at a time needs memory */
 	if (!start_thread(n, NEARBY_FIRST, found[0]))
 		return;

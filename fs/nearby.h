@@ -8,7 +8,7 @@
  * - The server has three threads. One may run anywhere; each other one is bound to a processor. At any time one of them has the duty to answer, and nobody else touches the view.
  * - When requests follow each other closely (fs/awake.h) the duty goes to the thread on the program's processor, and follows the program. Where that is, /proc says, asked after each few answers.
  * - While they do, the thread on the other processor keeps that one busy (DUTY_HOLD), or the kernel would send the program there with the next answer, since it is idle. It does so for as long as
- *   the next request may take, and not where somebody else wants that processor: when more than the threads that work here go on wanting to run, or when it was kept from running itself.
+ *   the next request may take, and not where somebody else wants that processor: when for a while more was running than there are processors, or when it was kept from running itself.
  * - The bound threads are SCHED_BATCH, sched(7): what the program does not wait for, a file that is closed, does not interrupt it. So closing one and opening the next is one turn of the server.
  * - Where others want to run, the first thread answers, as if it were the only one: bound to a processor, one could have to wait for it.
  *
@@ -33,7 +33,7 @@ enum duty { DUTY_NONE_YET, DUTY_REST, DUTY_HOLD, DUTY_ANSWER, DUTY_LEAVE };
 #define NEARBY_LOOK_LEAST 4u               /* answers between two looks at where the program is, */
 #define NEARBY_LOOK_MOST 32u               /* and after some that found it where it was */
 #define NEARBY_KEPT_NS INT64_C(500000)     /* a holder that did not run for so long: somebody else did */
-#define NEARBY_CROWDED_NS INT64_C(2000000) /* for so long others may want to run, too: a program that starts another one is soon alone again */
+#define NEARBY_CROWDED_NS INT64_C(2000000) /* so long it may look as if others wanted to run: the server does, too, when a file was closed, and a program that starts another one is soon alone again */
 #define NEARBY_LEFT_NS INT64_C(300000)     /* for how long the processors are then left alone before it is looked at anew */
 
 struct nearby {
