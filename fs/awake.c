@@ -2,8 +2,8 @@
 /*
  * Staying awake between two requests. See awake.h.
  *
- * The account is what keeps it cheap: a request that came soon earns one, a wait in vain costs two, and with less than two there is no wait. So the time that is spent in vain is at most
- * half a wait for each request that came soon, whatever pattern a program chooses.
+ * The account is what keeps it cheap: a request that came soon earns one, one that came late costs four, and with less than four there is no wait. So the time that is spent in vain is at
+ * most a quarter of a wait for each request that came soon, whatever pattern a program chooses.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,7 +18,7 @@
 #include "isolate/confine/proc_file.h"
 
 #define CREDIT_MOST 16u
-#define PRICE 2u
+#define PRICE 4u
 
 struct awake awake_here(void)
 {
@@ -37,7 +37,7 @@ bool awake_is_worth_it(const struct awake *a)
 void awake_answered(struct awake *a, int64_t now_ns)
 {
 	if (now_ns - a->answered_ns > AWAKE_NS)
-		a->credit -= awake_is_worth_it(a) ? PRICE : 0;
+		a->credit -= a->credit < PRICE ? a->credit : PRICE;
 	else if (a->credit < CREDIT_MOST)
 		a->credit++;
 	a->answered_ns = now_ns;
@@ -59,13 +59,13 @@ bool awake_newest(const struct awake *a, int32_t *number)
 	return a->load >= 0 && read_load(a->load, &running, number);
 }
 
-bool awake_is_crowded(struct awake *a, int64_t now_ns)
+bool awake_is_crowded(struct awake *a, int room, int64_t now_ns)
 {
 	if (now_ns - a->sampled_ns >= (a->crowded ? AWAKE_CROWDED_NS : AWAKE_SAMPLE_NS)) {
 		int running;
 		pid_t newest;
 
-		a->crowded = !read_load(a->load, &running, &newest) || running > a->processors;
+		a->crowded = !read_load(a->load, &running, &newest) || running > room;
 		a->sampled_ns = now_ns;
 	}
 	return a->crowded;
@@ -73,5 +73,5 @@ bool awake_is_crowded(struct awake *a, int64_t now_ns)
 
 bool awake_stays(struct awake *a, int64_t now_ns)
 {
-	return a->load >= 0 && a->processors >= 2 && awake_is_worth_it(a) && now_ns - a->answered_ns <= AWAKE_NS && !awake_is_crowded(a, now_ns);
+	return a->load >= 0 && a->processors >= 2 && awake_is_worth_it(a) && now_ns - a->answered_ns <= AWAKE_NS && !awake_is_crowded(a, a->processors, now_ns);
 }

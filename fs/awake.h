@@ -38,14 +38,14 @@ struct awake awake_here(void);
 /* The number that was given last to a process or thread of this machine, as this process sees them. Returns false where it cannot be known. */
 bool awake_newest(const struct awake *a, pid_t *number);
 
-/* A request was answered. */
+/* A request that somebody waited for was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);
 
 /* Whether requests come closely enough for staying awake to be worth it. */
 bool awake_is_worth_it(const struct awake *a);
 
-/* Whether more is running on the machine than a->processors. Looks again when what it knows is old. */
-bool awake_is_crowded(struct awake *a, int64_t now_ns);
+/* Whether more can run on the machine than `room`, this process included. Looks again when what it knows is old. */
+bool awake_is_crowded(struct awake *a, int room, int64_t now_ns);
 
 /* There is nothing to answer: whether to look again, at now_ns + AWAKE_LOOK_NS. Once false, the caller sleeps until something comes. */
 bool awake_stays(struct awake *a, int64_t now_ns);

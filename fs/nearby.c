@@ -53,18 +53,16 @@ static enum nearby_thread other(enum nearby_thread thread)
 	return thread == NEARBY_FIRST ? NEARBY_SECOND : NEARBY_FIRST;
 }
 
-/* Keeps this processor busy, until it is told otherwise, no request comes or somebody else wants to run. */
+/* Keeps this processor busy, until it is told otherwise, no request comes or somebody else runs here. */
 static void hold(struct nearby *n, enum nearby_thread self)
 {
 	uint32_t holding = DUTY_HOLD;
-	int64_t now_ns = view_now_ns(), before_ns = now_ns, alone_ns = now_ns;
+	int64_t now_ns = view_now_ns(), before_ns = now_ns;
 	bool is_wanted = false, is_asked = true;
 
 	while (duty_of(n, self) == DUTY_HOLD && !is_wanted && is_asked) {
 		now_ns = view_now_ns();
-		if (!awake_is_crowded(&n->room[self], now_ns))
-			alone_ns = now_ns;
-		is_wanted = now_ns - before_ns >= NEARBY_KEPT_NS || now_ns - alone_ns >= NEARBY_CROWDED_NS;
+		is_wanted = now_ns - before_ns >= NEARBY_KEPT_NS;
 		is_asked = now_ns - __atomic_load_n(&n->answered_ns, __ATOMIC_ACQUIRE) <= AWAKE_NS;
 		before_ns = now_ns;
 	}
@@ -132,14 +130,12 @@ void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const st
 {
 	int found[PROCESSORS], count = 0;
 
-	*n = (struct nearby){ .proc = proc, .processors = { -1, -1, -1 }, .look = NEARBY_LOOK_LEAST };
+	*n = (struct nearby){ .proc = proc, .processors = { -1, -1, -1 }, .look = NEARBY_LOOK_LEAST, .round = *a };
 	if (proc < 0 || a->load < 0 || CPU_COUNT(allowed) != PROCESSORS)
 		return;
 	for (size_t i = 0; i < CPU_SETSIZE && count < PROCESSORS; i++)
 		if (CPU_ISSET(i, allowed))
 			found[count++] = (int)i;
-	for (size_t i = 0; i < NEARBY_THREADS; i++)
-		n->room[i] = *a;
 	mallopt(M_ARENA_MAX, 1); /* one at a time needs memory */
 	if (!start_thread(n, NEARBY_FIRST, found[0]))
 		return;
@@ -179,14 +175,20 @@ static int processor_of(int proc, int32_t thread)
 	return (int)proc_stat_field(text, PROC_STAT_PROCESSOR);
 }
 
-/* Whether the processors are better left alone. A holder looks after that itself. */
-static bool is_left(struct nearby *n, enum nearby_thread self, struct awake *a, int64_t now_ns)
+void nearby_look_round(struct nearby *n, enum nearby_thread self, int64_t now_ns)
+{
+	bool is_held = self != NEARBY_ANYWHERE && duty_of(n, other(self)) == DUTY_HOLD;
+
+	if (n->is_ready && now_ns - n->round.sampled_ns >= NEARBY_ROUND_NS && !awake_is_crowded(&n->round, is_held ? 2 : 1, now_ns))
+		n->alone_ns = now_ns;
+}
+
+/* Whether the processors are better left alone. A program that starts another one is soon alone again, so one look is not enough. */
+static bool is_left(const struct nearby *n, int64_t now_ns)
 {
 	int64_t left_ns = __atomic_load_n(&n->left_ns, __ATOMIC_ACQUIRE);
 
-	if (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS)
-		return true;
-	return (self == NEARBY_ANYWHERE || duty_of(n, other(self)) != DUTY_HOLD) && awake_is_crowded(a, now_ns);
+	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->round.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
 }
 
 enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, struct awake *a, int32_t asker, int64_t now_ns)
@@ -195,9 +197,9 @@ enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, struct
 
 	__atomic_store_n(&n->answered_ns, now_ns, __ATOMIC_RELEASE);
 	n->is_held = awake_is_worth_it(a);
-	if (!n->is_ready || is_left(n, self, a, now_ns) || (self == NEARBY_ANYWHERE && !n->is_held))
+	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || is_left(n, now_ns))
 		return NEARBY_ANYWHERE;
-	if (asker <= 0 || (self != NEARBY_ANYWHERE && ++n->answers < n->look))
+	if (self != NEARBY_ANYWHERE && ++n->answers < n->look)
 		return self;
 	n->answers = 0;
 	processor = processor_of(n->proc, asker);

@@ -8,7 +8,7 @@
  * - The server has three threads. One may run anywhere; each other one is bound to a processor. At any time one of them has the duty to answer, and nobody else touches the view.
  * - When requests follow each other closely (fs/awake.h) the duty goes to the thread on the program's processor, and follows the program. Where that is, /proc says, asked after each few answers.
  * - While they do, the thread on the other processor keeps that one busy (DUTY_HOLD), or the kernel would send the program there with the next answer, since it is idle. It does so for as long as
- *   the next request may take, and not where somebody else wants that processor: when for a while more was running than there are processors, or when it was kept from running itself.
+ *   the next request may take, and not where somebody else wants that processor: when others go on running, or when it was kept from running itself.
  * - The bound threads are SCHED_BATCH, sched(7): what the program does not wait for, a file that is closed, does not interrupt it. So closing one and opening the next is one turn of the server.
  * - Where others want to run, the first thread answers, as if it were the only one: bound to a processor, one could have to wait for it.
  *
@@ -33,8 +33,9 @@ enum duty { DUTY_NONE_YET, DUTY_REST, DUTY_HOLD, DUTY_ANSWER, DUTY_LEAVE };
 #define NEARBY_LOOK_LEAST 4u               /* answers between two looks at where the program is, */
 #define NEARBY_LOOK_MOST 32u               /* and after some that found it where it was */
 #define NEARBY_KEPT_NS INT64_C(500000)     /* a holder that did not run for so long: somebody else did */
-#define NEARBY_CROWDED_NS INT64_C(2000000) /* so long it may look as if others wanted to run: the server does, too, when a file was closed, and a program that starts another one is soon alone again */
-#define NEARBY_LEFT_NS INT64_C(300000)     /* for how long the processors are then left alone before it is looked at anew */
+#define NEARBY_ROUND_NS INT64_C(400000)    /* between two looks at who else can run */
+#define NEARBY_CROWDED_NS INT64_C(2000000) /* others that go on for so long want to */
+#define NEARBY_LEFT_NS INT64_C(300000)     /* and then the processors are left alone for so long */
 
 struct nearby {
 	bool is_ready;                     /* the bound threads are there */
@@ -44,9 +45,10 @@ struct nearby {
 	uint32_t duty[NEARBY_THREADS];     /* each of them a futex */
 	int64_t answered_ns;               /* when the last request was answered */
 	int64_t left_ns;                   /* when a holder last made room for others; 0: never */
-	bool is_held;                      /* whether the other processor is to be kept busy; this and the next line are of whoever has the duty */
+	bool is_held;                      /* whether the other processor is to be kept busy; of whoever has the duty, as the next four */
 	unsigned answers, look;            /* since the last look at where the program is, and until the next */
-	struct awake room[NEARBY_THREADS]; /* of each as a holder: whether others want its processor */
+	struct awake round;                /* whether others can run, */
+	int64_t alone_ns;                  /* and when none could */
 	void (*work)(void *context, enum nearby_thread self);
 	void *context;
 };
@@ -62,6 +64,12 @@ void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const st
  * What one of them wrote, the next one sees. Returns when no other thread is left; also without nearby_start().
  */
 void nearby_run(struct nearby *n, void (*work)(void *context, enum nearby_thread self), void *context);
+
+/*
+ * A request has come that somebody waits for: looks who can run, which at this moment are the one that answers and a holder. More are others. Called by who has the duty, before it
+ * answers.
+ */
+void nearby_look_round(struct nearby *n, enum nearby_thread self, int64_t now_ns);
 
 /* Who should answer the next request, asked by who has the duty after an answer. asker: the thread that waited for it, as /proc numbers it; 0: none did. */
 enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, struct awake *a, int32_t asker, int64_t now_ns);

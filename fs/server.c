@@ -107,6 +107,8 @@ static int answer(struct view *v, enum nearby_thread self, struct fuse_buf *buf)
 			break;
 		if (got <= 0)
 			return -1;
+		if (v->asker != 0)
+			nearby_look_round(&v->nearby, self, view_now_ns());
 		fuse_session_process_buf(session, buf);
 	}
 	return count;
@@ -160,8 +162,8 @@ static void serve(void *context, enum nearby_thread self)
 		if (count < 0)
 			break;
 		s->unasked += count;
-		if (count == 0)
-			continue;
+		if (v->asker == 0)
+			continue; /* nobody waited */
 		awake_answered(&v->awake, now_ns);
 		if (nearby_pass(&v->nearby, self, nearby_next(&v->nearby, self, &v->awake, v->asker, now_ns)))
 			return;

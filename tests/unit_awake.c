@@ -52,11 +52,12 @@ static int64_t wait_in_vain(struct awake *a)
 static void test_pace(void)
 {
 	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n");
+	int64_t in_vain_ns = 0;
 
 	is_int(wait_in_vain(&a), 0, "before the first request it sleeps");
 	requests(&a, 1, 0);
 	is_int(wait_in_vain(&a), 0, "a single request is no reason to stay awake");
-	requests(&a, 4, AWAKE_NS / 2);
+	requests(&a, 8, AWAKE_NS / 2);
 	is_int(wait_in_vain(&a) / LOOK_NS, AWAKE_NS / LOOK_NS + 1, "after some that came soon it stays awake for as long as the next may take, and no longer");
 	requests(&a, 1000, AWAKE_NS / 2);
 	for (int i = 0; i < 8; i++) {
@@ -66,6 +67,12 @@ static void test_pace(void)
 	is_int(wait_in_vain(&a), 0, "a trickle after a burst is soon slept through");
 	requests(&a, 1000, AWAKE_NS + 1);
 	is_int(wait_in_vain(&a), 0, "and however long it goes on");
+	for (int i = 0; i < 1000; i++) {
+		requests(&a, 1, AWAKE_NS + 1);
+		requests(&a, 3, 1000);
+		in_vain_ns += wait_in_vain(&a);
+	}
+	is_int(in_vain_ns, 0, "three that come soon after one that came late are no reason to wait for more");
 }
 
 static void test_room(void)

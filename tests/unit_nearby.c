@@ -147,6 +147,23 @@ static int answers_until_it_looks(enum nearby_thread self, struct awake *a)
 	return -1;
 }
 
+/* Requests for so long while so many can run, and who is to answer then. */
+static enum nearby_thread crowded_for(enum nearby_thread self, struct awake *a, int count, int64_t long_ns)
+{
+	int64_t end_ns;
+
+	running(count);
+	now_ns += NEARBY_ROUND_NS;
+	end_ns = now_ns + long_ns;
+	nearby_look_round(&n, self, now_ns);
+	while (now_ns < end_ns) {
+		awake_answered(a, now_ns += NEARBY_ROUND_NS);
+		nearby_look_round(&n, self, now_ns);
+	}
+	n.answers = n.look; /* it is time to look where the asker is, too */
+	return nearby_next(&n, self, a, ASKER, now_ns);
+}
+
 static void test_next(void)
 {
 	struct awake a = { .load = load.load, .processors = 2 };
@@ -168,29 +185,64 @@ static void test_next(void)
 		nearby_next(&n, NEARBY_FIRST, &a, ASKER, now_ns += 1000);
 	asker_is_on(processors[1]);
 	is_int(answers_until_it_looks(NEARBY_FIRST, &a), NEARBY_LOOK_MOST, "and less often while it stays");
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, 0, now_ns), NEARBY_ANYWHERE, "where nobody waited nobody is followed,");
-	is_int(nearby_next(&n, NEARBY_FIRST, &a, 0, now_ns), NEARBY_FIRST, "and nobody moves");
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER + 1, now_ns), NEARBY_ANYWHERE, "nor who is gone");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER + 1, now_ns), NEARBY_ANYWHERE, "who is gone is not followed");
 	asker_is_on(processors[1] + 1000);
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "nor to another processor");
 	write_at(proc_fd, "4711/stat", "");
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "nor where nothing is said");
 	asker_is_on(processors[1]);
-	running(3);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "while more is running than there are processors nobody moves");
-	running(2);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_SECOND, "and then again");
+	is_int(crowded_for(NEARBY_ANYWHERE, &a, 1, 3 * NEARBY_CROWDED_NS), NEARBY_SECOND, "one that answers is no crowd");
+	is_int(crowded_for(NEARBY_ANYWHERE, &a, 2, NEARBY_CROWDED_NS / 2), NEARBY_SECOND, "for a moment others may run, too");
+	is_int(crowded_for(NEARBY_ANYWHERE, &a, 2, NEARBY_CROWDED_NS), NEARBY_ANYWHERE, "while they go on nobody moves");
+	is_int(crowded_for(NEARBY_SECOND, &a, 2, 0), NEARBY_ANYWHERE, "and the thread that is beside the program gives the duty back");
+	is_int(crowded_for(NEARBY_SECOND, &a, 1, 0), NEARBY_SECOND, "until they are gone");
+	n.duty[NEARBY_FIRST] = DUTY_HOLD;
+	is_int(crowded_for(NEARBY_SECOND, &a, 2, 2 * NEARBY_CROWDED_NS), NEARBY_SECOND, "a holder is not one of them");
+	is_int(crowded_for(NEARBY_SECOND, &a, 3, 2 * NEARBY_CROWDED_NS), NEARBY_ANYWHERE, "but who comes besides");
+	n.duty[NEARBY_FIRST] = DUTY_REST;
+	crowded_for(NEARBY_ANYWHERE, &a, 1, 0);
 	n.left_ns = now_ns;
-	is_int(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns + NEARBY_LEFT_NS - 1), NEARBY_ANYWHERE, "when somebody else wants the processors they are left alone");
+	is_int(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns + NEARBY_LEFT_NS - 1), NEARBY_ANYWHERE, "where a holder was kept from running the processors are left alone");
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns + NEARBY_LEFT_NS), NEARBY_SECOND, "for a moment");
 	for (int i = 0; i < 8; i++)
 		awake_answered(&a, now_ns += 2 * AWAKE_NS);
 	ok(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns) == NEARBY_SECOND && !n.is_held, "in a trickle the thread stays, and no processor is held");
 	ok(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns) == NEARBY_ANYWHERE, "nor does a trickle move it");
-	running(3);
-	is_int(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns), NEARBY_ANYWHERE, "unless others want to run");
 	nearby_run(&n, end_at_once, NULL);
 	ok(has_threads(1), "at the end no thread is left");
+}
+
+/* What the three are told, one letter each: rest, hold, answer. */
+static const char *told(const struct nearby *w)
+{
+	static char text[NEARBY_THREADS + 1];
+
+	for (int i = 0; i < NEARBY_THREADS; i++)
+		text[i] = "?rhal"[w->duty[i]];
+	return text;
+}
+
+static void test_words(void)
+{
+	struct nearby w = { .is_held = true, .duty = { DUTY_ANSWER, DUTY_REST, DUTY_REST } };
+
+	ok(nearby_pass(&w, NEARBY_ANYWHERE, NEARBY_FIRST), "the duty is given away");
+	is_str(told(&w), "rah", "beside the one that answers the other holds");
+	nearby_pass(&w, NEARBY_FIRST, NEARBY_SECOND);
+	is_str(told(&w), "rha", "who had the duty holds");
+	w.duty[NEARBY_FIRST] = DUTY_REST;
+	ok(!nearby_pass(&w, NEARBY_SECOND, NEARBY_SECOND), "the duty stays");
+	is_str(told(&w), "rha", "and a holder that rests is called again");
+	nearby_pass(&w, NEARBY_SECOND, NEARBY_ANYWHERE);
+	is_str(told(&w), "arr", "beside the one that runs anywhere nobody holds");
+	w.is_held = false;
+	nearby_pass(&w, NEARBY_ANYWHERE, NEARBY_SECOND);
+	is_str(told(&w), "rra", "nor where no processor is to be held");
+	nearby_pass(&w, NEARBY_SECOND, NEARBY_SECOND);
+	nearby_pass(&w, NEARBY_SECOND, NEARBY_FIRST);
+	is_str(told(&w), "rar", "whoever has the duty");
+	nearby_end(&w);
+	is_str(told(&w), "lll", "at the end all leave");
 }
 
 static unsigned passes, counts[NEARBY_THREADS];
@@ -207,6 +259,9 @@ static void pass_on(void *context, enum nearby_thread self)
 	if (self != NEARBY_ANYWHERE)
 		is_bound &= sched_getcpu() == processors[self - NEARBY_FIRST] && sched_getscheduler(0) == SCHED_BATCH;
 	is_inside = false;
+	/* Each second holder finds at once that no request comes, so that it goes to rest just when it is called. */
+	n.is_held = passes % 3 != 0;
+	__atomic_store_n(&n.answered_ns, passes % 2 ? 0 : view_now_ns() + PATIENCE_NS, __ATOMIC_RELEASE);
 	if (++passes == PASSES) {
 		nearby_end(&n);
 		return;
@@ -221,23 +276,22 @@ static void test_passing(void)
 {
 	running(2);
 	nearby_start(&n, proc_fd, &two, &load);
-	n.answered_ns = view_now_ns() + PATIENCE_NS; /* who holds does so until it is called */
 	nearby_run(&n, pass_on, NULL);
 	ok(passes == PASSES && counts[0] && counts[1] && counts[2] && counts[0] + counts[1] + counts[2] == PASSES, "the duty goes round, to each");
 	ok(is_exclusive, "one thread at a time has it");
 	ok(is_bound, "the bound threads run on their processors, as SCHED_BATCH");
 }
 
-static int64_t left_ns, rested_ns;
-static bool was_held;
+static int64_t rested_ns;
 
 /* Has the second thread hold, until it rests by itself. */
 static void watch_holder(void *context, enum nearby_thread self)
 {
 	int64_t since_ns = view_now_ns();
 
+	(void)context;
 	if (self == NEARBY_ANYWHERE) {
-		__atomic_store_n(&n.answered_ns, *(int64_t *)context ? since_ns + PATIENCE_NS : since_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&n.answered_ns, since_ns, __ATOMIC_RELEASE);
 		n.is_held = true;
 		nearby_pass(&n, self, NEARBY_FIRST);
 		return;
@@ -245,29 +299,21 @@ static void watch_holder(void *context, enum nearby_thread self)
 	while (__atomic_load_n(&n.duty[NEARBY_SECOND], __ATOMIC_ACQUIRE) == DUTY_HOLD && view_now_ns() - since_ns < PATIENCE_NS)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL); /* lets it run, under valgrind, too */
 	rested_ns = view_now_ns() - since_ns;
-	left_ns = __atomic_load_n(&n.left_ns, __ATOMIC_ACQUIRE);
-	was_held = n.room[NEARBY_SECOND].sampled_ns != load.sampled_ns; /* it has looked who else runs */
 	nearby_end(&n);
 }
 
 static void test_holding(void)
 {
-	int64_t is_busy = 0;
-
 	running(2);
 	nearby_start(&n, proc_fd, &two, &load);
-	nearby_run(&n, watch_holder, &is_busy);
-	ok(was_held && rested_ns < PATIENCE_NS, "who holds rests when no request comes");
-	running(9);
-	is_busy = 1;
-	nearby_start(&n, proc_fd, &two, &load);
-	nearby_run(&n, watch_holder, &is_busy);
-	ok(was_held && rested_ns < PATIENCE_NS && left_ns != 0, "and when others want to run, which the one with the duty sees");
+	nearby_run(&n, watch_holder, NULL);
+	ok(rested_ns > 0 && rested_ns < PATIENCE_NS, "who holds rests when no request comes");
 }
 
 int main(void)
 {
 	plan(0);
+	alarm(120); /* a call that is lost would be waited for for ever */
 	if (!find_two())
 		skip_all("this process may run on one processor only, and the server then has one thread");
 	snprintf(proc, sizeof proc, "%s/cordon-nearby-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
@@ -277,6 +323,7 @@ int main(void)
 	running(2);
 	test_alone();
 	test_next();
+	test_words();
 	test_passing();
 	test_holding();
 	unlinkat(proc_fd, "4711/stat", 0);

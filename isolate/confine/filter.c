@@ -30,10 +30,13 @@ static const struct {
 
 int filter_install(enum seccomp_profile profile, struct error *err)
 {
+	long status;
+
 	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
 		return error_set(err, FAILURE_INTERNAL, EINVAL, "system call filter number %d", (int)profile);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &FILTERS[profile].plain) != 0)
-		return error_set(err, FAILURE_SECCOMP_DENIED, errno, "installing the system call filter \"%s\"", FILTERS[profile].name);
+	status = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &FILTERS[profile].plain);
+	if (status != 0) /* the number of a thread that cannot take it, or -1 */
+		return error_set(err, FAILURE_SECCOMP_DENIED, status > 0 ? EBUSY : errno, "installing the system call filter \"%s\"", FILTERS[profile].name);
 	return 0;
 }
 
