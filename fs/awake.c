@@ -2,8 +2,8 @@
 /*
  * Staying awake between two requests. See awake.h.
  *
- * The account is what keeps it cheap: a request that came soon earns one, one that came late costs four, and with less than four there is no wait. So the time that is spent in vain is at
- * most a quarter of a wait for each request that came soon, whatever pattern a program chooses.
+ * The account is what keeps it cheap: a request that came soon earns one, one that came late costs two, and with less than two there is no wait. So the time that is spent in vain is at
+ * most half a wait for each request that came soon, whatever pattern a program chooses.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,7 +18,7 @@
 #include "isolate/confine/proc_file.h"
 
 #define CREDIT_MOST 16u
-#define PRICE 4u
+#define PRICE 2u
 
 struct awake awake_here(void)
 {
