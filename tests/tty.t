@@ -307,7 +307,7 @@ for _ in range(20):
         if os.fork() == 0: os._exit(0)
         os._exit(0)
     os.wait()
-end = time.monotonic() + 2
+end = time.monotonic() + 20
 def zombies():
     n = 0
     for p in os.listdir('/proc'):
