@@ -347,8 +347,8 @@ static void release(struct execution *x, int status)
 
 	terminal_restore(&x->terminal);
 	feed_close(&x->feed);
-	launch_close(&x->launch);
-	view_server_close(&x->view);
+	/* Both were killed. Where the one cannot end, it waits in the kernel for the other, which then cannot either. */
+	view_server_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
 	loop_close(&x->view_check, 1);
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);

@@ -264,7 +264,7 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 	else
 		launch_explain(out, DYING_MS, err); /* it may be on its way out still */
 	if (status < 0)
-		launch_close(out);
+		launch_close(out, LAUNCH_CLOSE_MS);
 out:
 	for (int i = 0; i < 2; i++)
 		if (pair[i] >= 0)
@@ -295,15 +295,19 @@ void launch_explain(const struct launch *l, int wait_ms, struct error *err)
 	error_set(err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)how.si_pid, how.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", how.si_status);
 }
 
-void launch_close(struct launch *l)
+bool launch_close(struct launch *l, int wait_ms)
 {
+	bool gone = true;
+
 	if (l->pidfd >= 0) {
-		struct pollfd gone = { l->pidfd, POLLIN, 0 };
+		struct pollfd end = { l->pidfd, POLLIN, 0 };
 		siginfo_t info;
+		int ready;
 
 		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-		while (poll(&gone, 1, 5000) < 0 && errno == EINTR)
+		while ((ready = poll(&end, 1, wait_ms)) < 0 && errno == EINTR)
 			;
+		gone = ready > 0;
 		/* ECHILD where the caller ignores SIGCHLD: the kernel has reaped it already. */
 		waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG | __WALL);
 		close(l->pidfd);
@@ -311,4 +315,5 @@ void launch_close(struct launch *l)
 	if (l->control >= 0)
 		close(l->control);
 	l->pidfd = l->control = -1;
+	return gone;
 }

@@ -50,7 +50,9 @@ bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how);
  */
 void launch_explain(const struct launch *l, int wait_ms, struct error *err);
 
-/* Kills what is left of it, waits for it, and closes both descriptors. Safe on a launch that failed (pidfd -1). */
-void launch_close(struct launch *l);
+#define LAUNCH_CLOSE_MS 5000 /* what a process that was killed may take to end; one that does not waits in the kernel for something that does not answer */
+
+/* Kills what is left of it, waits for it for so long, and closes both descriptors. Returns whether it has ended. Safe on a launch that failed (pidfd -1), which has. */
+bool launch_close(struct launch *l, int wait_ms);
 
 #endif

@@ -242,7 +242,7 @@ void view_server_kill(struct view_server *s)
 		syscall(SYS_pidfd_send_signal, s->launch.pidfd, SIGKILL, NULL, 0);
 }
 
-void view_server_close(struct view_server *s)
+void view_server_close(struct view_server *s, int wait_ms)
 {
 	struct pollfd rest = { s->launch.control, POLLIN, 0 };
 
@@ -251,7 +251,7 @@ void view_server_close(struct view_server *s)
 		while (view_server_read(s) && poll(&rest, 1, FINISH_MS) > 0)
 			;
 	}
-	launch_close(&s->launch);
+	launch_close(&s->launch, wait_ms);
 	if (s->policy && s->summary && s->options)
 		view_allow(s->summary, s->options, s->policy);
 	policy_free(s->policy);

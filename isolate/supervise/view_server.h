@@ -54,7 +54,7 @@ bool view_server_is_lost(struct view_server *s, struct error *err);
 /* Kills the server: every request that waits for it ends. */
 void view_server_kill(struct view_server *s);
 
-/* Lets it finish, for a short time, reads the rest and closes everything. Safe at any time. */
-void view_server_close(struct view_server *s);
+/* Lets it finish, for a short time, reads the rest, waits for its end for so long and closes everything. Safe at any time. */
+void view_server_close(struct view_server *s, int wait_ms);
 
 #endif
