@@ -11,12 +11,9 @@
 
 #include "fs/nearby.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -157,22 +154,13 @@ void nearby_run(struct nearby *n, void (*work)(void *context, enum nearby_thread
 	}
 }
 
-/* On which processor a thread is, or was last; -1 where nobody says. Reading it needs no lock that a stopped or waiting process could hold. */
+/* On which processor a thread is, or was last; -1 where nobody says. */
 static int processor_of(int proc, int32_t thread)
 {
-	char path[32], text[1024];
-	ssize_t length;
-	int fd;
+	char text[1024];
 
-	snprintf(path, sizeof path, "%d/stat", thread);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	if (length <= 0)
-		return -1;
-	text[length] = '\0';
-	return (int)proc_stat_field(text, PROC_STAT_PROCESSOR);
+	proc_file_read_below(proc, thread, "stat", text, sizeof text);
+	return text[0] ? (int)proc_stat_field(text, PROC_STAT_PROCESSOR) : -1;
 }
 
 void nearby_look_round(struct nearby *n, enum nearby_thread self, int64_t now_ns)

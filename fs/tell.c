@@ -10,32 +10,17 @@
 #endif
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fs/view.h"
+#include "isolate/confine/proc_file.h"
 
 #define NAME_AGE_NS INT64_C(100000000)
 
-static void read_entry(int proc, int32_t thread, const char *name, char *text, size_t size)
-{
-	char path[32];
-	ssize_t length;
-	int fd;
-
-	snprintf(path, sizeof path, "%d/%s", thread, name);
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = '\0';
-}
-
-/* proc_pid_comm(5), proc_pid_status(5): reading them needs no lock that a stopped or waiting process could hold. The kernel says which thread asks; it is told of as the process it belongs to. */
+/* proc_pid_comm(5), proc_pid_status(5). The kernel says which thread asks; it is told of as the process it belongs to. */
 static const struct asker *who_is(struct view *v, int32_t thread, int64_t now_ns)
 {
 	static const struct asker NOBODY = { .comm = "" };
@@ -46,9 +31,9 @@ static const struct asker *who_is(struct view *v, int32_t thread, int64_t now_ns
 		return &NOBODY;
 	if (slot->thread == thread && now_ns < slot->until_ns)
 		return slot;
-	read_entry(v->proc, thread, "comm", slot->comm, sizeof slot->comm);
+	proc_file_read_below(v->proc, thread, "comm", slot->comm, sizeof slot->comm);
 	slot->comm[strcspn(slot->comm, "\n")] = '\0';
-	read_entry(v->proc, thread, "status", status, sizeof status);
+	proc_file_read_below(v->proc, thread, "status", status, sizeof status);
 	line = strstr(status, "\nTgid:");
 	slot->process = line ? (int32_t)strtol(line + strlen("\nTgid:"), NULL, 10) : thread;
 	slot->thread = thread;

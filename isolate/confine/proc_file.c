@@ -29,6 +29,20 @@ ssize_t proc_file_read(const char *path, char *text, size_t size)
 	return got < 0 ? -1 : (ssize_t)length;
 }
 
+void proc_file_read_below(int proc, pid_t process, const char *name, char *text, size_t size)
+{
+	char path[32];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof path, "%d/%s", (int)process, name);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = '\0';
+}
+
 ssize_t proc_file_command(pid_t pid, char *text, size_t size)
 {
 	char path[40];

@@ -11,6 +11,12 @@
 /* Reads the beginning of a file, at most size - 1 bytes, and ends it with a NUL, also where there is nothing. Returns how many bytes, or -1 with errno. */
 ssize_t proc_file_read(const char *path, char *text, size_t size);
 
+/*
+ * The beginning of a file of a process or thread, read once, below an O_PATH descriptor of /proc, and ended with a NUL, also where there is nothing. To read comm, stat or status needs no lock
+ * that a stopped or waiting process could hold.
+ */
+void proc_file_read_below(int proc, pid_t process, const char *name, char *text, size_t size);
+
 /* The command line of a process with spaces between its words, ended with a NUL. It lies in the process's memory, so reading may wait. Returns its length, or -1 with errno. */
 ssize_t proc_file_command(pid_t pid, char *text, size_t size);
 
