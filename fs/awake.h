@@ -16,7 +16,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "fs/load.h"
 
 #define AWAKE_NS INT64_C(1000000)
 #define AWAKE_SAMPLE_NS INT64_C(50000)   /* how long it is taken as known that there is a processor to spare */
@@ -24,28 +25,20 @@
 #define AWAKE_LOOK_NS INT64_C(1000)      /* between two looks: each takes the lock of the kernel's queue, which the program needs to ask */
 
 struct awake {
-	int load;                /* /proc/loadavg, or -1: never stays awake */
+	struct load load;        /* where that cannot be known it never stays awake */
 	int processors;          /* that the server may run on */
 	unsigned credit;         /* requests that came soon, less what was waited for in vain */
 	int64_t answered_ns;     /* when the last request was answered */
-	int64_t sampled_ns;
-	bool crowded;
 };
 
-/* The load of this machine and the processors of this process. To be asked before a filter forbids it. The descriptor is the caller's. */
+/* The load of this machine and the processors of this process. To be asked before a filter forbids it. The descriptor in it is the caller's. */
 struct awake awake_here(void);
-
-/* The number that was given last to a process or thread of this machine, as this process sees them. Returns false where it cannot be known. */
-bool awake_newest(const struct awake *a, pid_t *number);
 
 /* A request that somebody waited for was answered. */
 void awake_answered(struct awake *a, int64_t now_ns);
 
 /* Whether requests come closely enough for staying awake to be worth it. */
 bool awake_is_worth_it(const struct awake *a);
-
-/* Whether more can run on the machine than `room`, this process included. Looks again when what it knows is old. */
-bool awake_is_crowded(struct awake *a, int room, int64_t now_ns);
 
 /* There is nothing to answer: whether to look again, at now_ns + AWAKE_LOOK_NS. Once false, the caller sleeps until something comes. */
 bool awake_stays(struct awake *a, int64_t now_ns);

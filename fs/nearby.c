@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fs/awake.h"
 #include "fs/view.h"
 #include "isolate/confine/proc_file.h"
 
@@ -123,12 +124,12 @@ static void stop_thread(struct nearby *n, enum nearby_thread thread)
 	pthread_join(n->threads[thread], NULL);
 }
 
-void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const struct awake *a)
+void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const struct load *l)
 {
 	int found[PROCESSORS], count = 0;
 
-	*n = (struct nearby){ .proc = proc, .processors = { -1, -1, -1 }, .look = NEARBY_LOOK_LEAST, .round = *a };
-	if (proc < 0 || a->load < 0 || CPU_COUNT(allowed) != PROCESSORS)
+	*n = (struct nearby){ .proc = proc, .processors = { -1, -1, -1 }, .look = NEARBY_LOOK_LEAST, .load = *l };
+	if (proc < 0 || l->fd < 0 || CPU_COUNT(allowed) != PROCESSORS)
 		return;
 	for (size_t i = 0; i < CPU_SETSIZE && count < PROCESSORS; i++)
 		if (CPU_ISSET(i, allowed))
@@ -167,8 +168,8 @@ void nearby_look_round(struct nearby *n, enum nearby_thread self, int64_t now_ns
 {
 	bool is_held = self != NEARBY_ANYWHERE && duty_of(n, other(self)) == DUTY_HOLD;
 
-	if (n->is_ready && now_ns - n->round.sampled_ns >= NEARBY_ROUND_NS && !awake_is_crowded(&n->round, is_held ? 2 : 1, now_ns))
-		n->alone_ns = now_ns;
+	if (n->is_ready && !load_is_crowded(&n->load, is_held ? 2 : 1, NEARBY_ROUND_NS, now_ns))
+		n->alone_ns = n->load.sampled_ns;
 }
 
 /* Whether the processors are better left alone. A program that starts another one is soon alone again, so one look is not enough. */
@@ -176,15 +177,15 @@ static bool is_left(const struct nearby *n, int64_t now_ns)
 {
 	int64_t left_ns = __atomic_load_n(&n->left_ns, __ATOMIC_ACQUIRE);
 
-	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->round.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
+	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->load.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
 }
 
-enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, struct awake *a, int32_t asker, int64_t now_ns)
+enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool is_worth_it, int32_t asker, int64_t now_ns)
 {
 	int processor;
 
 	__atomic_store_n(&n->answered_ns, now_ns, __ATOMIC_RELEASE);
-	n->is_held = awake_is_worth_it(a);
+	n->is_held = is_worth_it;
 	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || is_left(n, now_ns))
 		return NEARBY_ANYWHERE;
 	if (self != NEARBY_ANYWHERE && ++n->answers < n->look)

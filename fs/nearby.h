@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/awake.h"
+#include "fs/load.h"
 
 enum nearby_thread { NEARBY_ANYWHERE, NEARBY_FIRST, NEARBY_SECOND, NEARBY_THREADS };
 
@@ -47,7 +47,7 @@ struct nearby {
 	int64_t left_ns;                   /* when a holder last made room for others; 0: never */
 	bool is_held;                      /* whether the other processor is to be kept busy; of whoever has the duty, as the next four */
 	unsigned answers, look;            /* since the last look at where the program is, and until the next */
-	struct awake round;                /* whether others can run, */
+	struct load load;                  /* whether others can run, */
 	int64_t alone_ns;                  /* and when none could */
 	void (*work)(void *context, enum nearby_thread self);
 	void *context;
@@ -55,9 +55,9 @@ struct nearby {
 
 /*
  * Makes the bound threads where `allowed` has two processors, and otherwise nothing. To be called once who serves is whom it stays, and before a filter. proc: an
- * O_PATH descriptor of /proc that outlives n, or -1; a is only read. Where something cannot be had, the first thread is alone; that is no error.
+ * O_PATH descriptor of /proc that outlives n, or -1; l is copied. Where something cannot be had, the first thread is alone; that is no error.
  */
-void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const struct awake *a);
+void nearby_start(struct nearby *n, int proc, const cpu_set_t *allowed, const struct load *l);
 
 /*
  * Calls work(context, self) in the thread that has the duty, the calling one first, until one calls nearby_end(). work returns when it gave the duty away (nearby_pass) or ended it.
@@ -71,8 +71,8 @@ void nearby_run(struct nearby *n, void (*work)(void *context, enum nearby_thread
  */
 void nearby_look_round(struct nearby *n, enum nearby_thread self, int64_t now_ns);
 
-/* Who should answer the next request, asked by who has the duty after an answer. asker: the thread that waited for it, as /proc numbers it; 0: none did. */
-enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, struct awake *a, int32_t asker, int64_t now_ns);
+/* Who should answer the next request, asked by who has the duty after an answer. asker: the thread that waited for it, as /proc numbers it. is_worth_it: requests come closely (fs/awake.h). */
+enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool is_worth_it, int32_t asker, int64_t now_ns);
 
 /* Makes it so. Returns true when the duty is now another's: the caller returns from its work. */
 bool nearby_pass(struct nearby *n, enum nearby_thread self, enum nearby_thread next);

@@ -165,7 +165,7 @@ static void serve(void *context, enum nearby_thread self)
 		if (v->asker == 0)
 			continue; /* nobody waited */
 		awake_answered(&v->awake, now_ns);
-		if (nearby_pass(&v->nearby, self, nearby_next(&v->nearby, self, &v->awake, v->asker, now_ns)))
+		if (nearby_pass(&v->nearby, self, nearby_next(&v->nearby, self, awake_is_worth_it(&v->awake), v->asker, now_ns)))
 			return;
 	}
 	nearby_end(&v->nearby);

@@ -41,7 +41,7 @@ struct view *view_new(struct policy *policy, struct event_sink *events, uid_t ui
 	v->events = events;
 	v->uid = uid;
 	v->gid = gid;
-	v->proc = v->top = v->awake.load = -1;
+	v->proc = v->top = v->awake.load.fd = -1;
 	v->most_descriptors = INT_MAX;
 	return v;
 }
@@ -63,8 +63,8 @@ void view_free(struct view *v)
 		close(v->proc);
 	if (v->top >= 0)
 		close(v->top);
-	if (v->awake.load >= 0)
-		close(v->awake.load);
+	if (v->awake.load.fd >= 0)
+		close(v->awake.load.fd);
 	free(v->block);
 	free(v->trees);
 	free(v->places);

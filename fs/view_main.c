@@ -198,7 +198,7 @@ static int confine(struct start *s)
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
 	if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		nearby_start(&s->view->nearby, s->view->proc, &allowed, &s->view->awake);
+		nearby_start(&s->view->nearby, s->view->proc, &allowed, &s->view->awake.load);
 	return filter_install(PROFILE_VIEW, &s->error); /* in all threads */
 }
 

@@ -17,14 +17,14 @@ static int64_t now_ns = INT64_C(1000000000000);
 /* What /proc/loadavg says. */
 static void set_load(const struct awake *a, const char *text)
 {
-	if (ftruncate(a->load, 0) != 0 || pwrite(a->load, text, strlen(text), 0) != (ssize_t)strlen(text))
+	if (ftruncate(a->load.fd, 0) != 0 || pwrite(a->load.fd, text, strlen(text), 0) != (ssize_t)strlen(text))
 		exit(2);
 	now_ns += AWAKE_CROWDED_NS; /* by now it is asked for again */
 }
 
 static struct awake fresh(const char *load)
 {
-	struct awake a = { .load = fileno(tmpfile()), .processors = 2 };
+	struct awake a = { .load.fd = fileno(tmpfile()), .processors = 2 };
 
 	set_load(&a, load);
 	return a;
@@ -91,7 +91,7 @@ static void test_room(void)
 	requests(&a, 16, 1000);
 	ok(awake_stays(&a, now_ns), "when they are gone it stays awake again");
 	requests(&a, 1, AWAKE_SAMPLE_NS);
-	if (pwrite(a.load, "9.99 9.99 9.99 7", 16, 0) != 16)
+	if (pwrite(a.load.fd, "9.99 9.99 9.99 7", 16, 0) != 16)
 		exit(2);
 	is_int(wait_in_vain(&a) / LOOK_NS, 0, "and notices soon that others came");
 	a.processors = 1;
@@ -103,7 +103,7 @@ static void test_room(void)
 static void test_unknown(void)
 {
 	static const char *const TEXTS[] = { "", "\n", "0.20 0.18 0.12", "1 2 3 many/80" };
-	struct awake here = awake_here(), nowhere = { .load = -1, .processors = 2 };
+	struct awake here = awake_here(), nowhere = { .load.fd = -1, .processors = 2 };
 
 	for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
 		struct awake a = fresh(TEXTS[i]);
@@ -113,18 +113,18 @@ static void test_unknown(void)
 	}
 	requests(&nowhere, 16, 1000);
 	is_int(wait_in_vain(&nowhere), 0, "and where nothing says so");
-	ok(here.load >= 0 && here.processors >= 1, "this machine can be asked");
+	ok(here.load.fd >= 0 && here.processors >= 1, "this machine can be asked");
 }
 
 static void test_newest(void)
 {
-	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load = -1 };
+	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load.fd = -1 };
 	pid_t number = 0;
 
-	ok(awake_newest(&a, &number) && number == 11206, "the number that was given last");
-	ok(awake_newest(&here, &number) && number > 0, "this machine gives some");
+	ok(load_newest(&a.load, &number) && number == 11206, "the number that was given last");
+	ok(load_newest(&here.load, &number) && number > 0, "this machine gives some");
 	set_load(&a, "0.20 0.18 0.12 2/80\n");
-	ok(!awake_newest(&a, &number) && !awake_newest(&nowhere, &number), "where none stands none is made up");
+	ok(!load_newest(&a.load, &number) && !load_newest(&nowhere.load, &number), "where none stands none is made up");
 }
 
 int main(void)

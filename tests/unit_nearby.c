@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/awake.h"
 #include "fs/nearby.h"
 #include "fs/view.h"
 #include "tests/tap.h"
@@ -21,7 +22,7 @@
 #define PATIENCE_NS INT64_C(10000000000)
 
 static struct nearby n;
-static struct awake load;
+static struct load load;
 static char proc[256];
 static int proc_fd;
 static cpu_set_t two;
@@ -51,7 +52,7 @@ static void running(int count)
 	char text[64];
 
 	snprintf(text, sizeof text, "0.20 0.18 0.12 %d/80 11206\n", count);
-	if (ftruncate(load.load, 0) != 0 || pwrite(load.load, text, strlen(text), 0) != (ssize_t)strlen(text))
+	if (ftruncate(load.fd, 0) != 0 || pwrite(load.fd, text, strlen(text), 0) != (ssize_t)strlen(text))
 		exit(2);
 	now_ns += AWAKE_CROWDED_NS;
 }
@@ -112,7 +113,7 @@ static void end_at_once(void *context, enum nearby_thread self)
 
 static void test_alone(void)
 {
-	struct awake nowhere = { .load = -1, .processors = 2 };
+	const struct load nowhere = { .fd = -1 };
 	cpu_set_t one = two, three = two;
 
 	CPU_CLR((size_t)processors[0], &one);
@@ -125,8 +126,7 @@ static void test_alone(void)
 	ok(!n.is_ready, "without /proc");
 	nearby_start(&n, proc_fd, &two, &nowhere);
 	ok(!n.is_ready, "and without the machine's load");
-	requests(&load, 16);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &load, ASKER, now_ns), NEARBY_ANYWHERE, "that thread answers everything");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, true, ASKER, now_ns), NEARBY_ANYWHERE, "that thread answers everything");
 	ok(!nearby_pass(&n, NEARBY_ANYWHERE, NEARBY_ANYWHERE), "and keeps the duty");
 	memset(&n, 0, sizeof n);
 	nearby_run(&n, end_at_once, NULL);
@@ -142,7 +142,7 @@ static void test_alone(void)
 static int answers_until_it_looks(enum nearby_thread self, struct awake *a)
 {
 	for (int i = 1; i < 100; i++)
-		if (nearby_next(&n, self, a, ASKER, now_ns += 1000) != self)
+		if (nearby_next(&n, self, awake_is_worth_it(a), ASKER, now_ns += 1000) != self)
 			return i;
 	return -1;
 }
@@ -161,35 +161,35 @@ static enum nearby_thread crowded_for(enum nearby_thread self, struct awake *a, 
 		nearby_look_round(&n, self, now_ns);
 	}
 	n.answers = n.look; /* it is time to look where the asker is, too */
-	return nearby_next(&n, self, a, ASKER, now_ns);
+	return nearby_next(&n, self, awake_is_worth_it(a), ASKER, now_ns);
 }
 
 static void test_next(void)
 {
-	struct awake a = { .load = load.load, .processors = 2 };
+	struct awake a = { .load = load, .processors = 2 };
 
 	running(2);
 	nearby_start(&n, proc_fd, &two, &load);
 	ok(n.is_ready && has_threads(3), "with two processors there are three threads");
 	asker_is_on(processors[0]);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "after a single request nobody moves");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_ANYWHERE, "after a single request nobody moves");
 	requests(&a, 16);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_FIRST, "after some that came soon the thread on the asker's processor answers");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_FIRST, "after some that came soon the thread on the asker's processor answers");
 	asker_is_on(processors[1]);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_SECOND, "on either");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_SECOND, "on either");
 	asker_is_on(processors[0]);
 	is_int(answers_until_it_looks(NEARBY_SECOND, &a), NEARBY_LOOK_LEAST, "it is looked for after each few answers");
 	for (int i = 0; i < 100; i++)
-		nearby_next(&n, NEARBY_FIRST, &a, ASKER, now_ns += 1000);
+		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	for (int i = 0; n.answers != 0 && i < 100; i++)
-		nearby_next(&n, NEARBY_FIRST, &a, ASKER, now_ns += 1000);
+		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	asker_is_on(processors[1]);
 	is_int(answers_until_it_looks(NEARBY_FIRST, &a), NEARBY_LOOK_MOST, "and less often while it stays");
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER + 1, now_ns), NEARBY_ANYWHERE, "who is gone is not followed");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER + 1, now_ns), NEARBY_ANYWHERE, "who is gone is not followed");
 	asker_is_on(processors[1] + 1000);
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "nor to another processor");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_ANYWHERE, "nor to another processor");
 	write_at(proc_fd, "4711/stat", "");
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns), NEARBY_ANYWHERE, "nor where nothing is said");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_ANYWHERE, "nor where nothing is said");
 	asker_is_on(processors[1]);
 	is_int(crowded_for(NEARBY_ANYWHERE, &a, 1, 3 * NEARBY_CROWDED_NS), NEARBY_SECOND, "one that answers is no crowd");
 	is_int(crowded_for(NEARBY_ANYWHERE, &a, 2, NEARBY_CROWDED_NS / 2), NEARBY_SECOND, "for a moment others may run, too");
@@ -202,12 +202,12 @@ static void test_next(void)
 	n.duty[NEARBY_FIRST] = DUTY_REST;
 	crowded_for(NEARBY_ANYWHERE, &a, 1, 0);
 	n.left_ns = now_ns;
-	is_int(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns + NEARBY_LEFT_NS - 1), NEARBY_ANYWHERE, "where a holder was kept from running the processors are left alone");
-	is_int(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns + NEARBY_LEFT_NS), NEARBY_SECOND, "for a moment");
+	is_int(nearby_next(&n, NEARBY_SECOND, awake_is_worth_it(&a), ASKER, now_ns + NEARBY_LEFT_NS - 1), NEARBY_ANYWHERE, "where a holder was kept from running the processors are left alone");
+	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns + NEARBY_LEFT_NS), NEARBY_SECOND, "for a moment");
 	for (int i = 0; i < 8; i++)
 		awake_answered(&a, now_ns += 2 * AWAKE_NS);
-	ok(nearby_next(&n, NEARBY_SECOND, &a, ASKER, now_ns) == NEARBY_SECOND && !n.is_held, "in a trickle the thread stays, and no processor is held");
-	ok(nearby_next(&n, NEARBY_ANYWHERE, &a, ASKER, now_ns) == NEARBY_ANYWHERE, "nor does a trickle move it");
+	ok(nearby_next(&n, NEARBY_SECOND, awake_is_worth_it(&a), ASKER, now_ns) == NEARBY_SECOND && !n.is_held, "in a trickle the thread stays, and no processor is held");
+	ok(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns) == NEARBY_ANYWHERE, "nor does a trickle move it");
 	nearby_run(&n, end_at_once, NULL);
 	ok(has_threads(1), "at the end no thread is left");
 }
@@ -319,7 +319,7 @@ int main(void)
 	snprintf(proc, sizeof proc, "%s/cordon-nearby-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(proc) || (proc_fd = open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 || mkdirat(proc_fd, "4711", 0700) != 0)
 		exit(2);
-	load = (struct awake){ .load = fileno(tmpfile()), .processors = 2 };
+	load = (struct load){ .fd = fileno(tmpfile()) };
 	running(2);
 	test_alone();
 	test_next();

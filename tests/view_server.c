@@ -109,7 +109,7 @@ static struct view *make_view(int events, const char *where)
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
 	v->awake = awake_here();
 	if (is_nearby && sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		nearby_start(&v->nearby, v->proc, &allowed, &v->awake);
+		nearby_start(&v->nearby, v->proc, &allowed, &v->awake.load);
 	return v;
 }
 
