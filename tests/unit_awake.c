@@ -116,6 +116,20 @@ static void test_unknown(void)
 	ok(here.load.fd >= 0 && here.processors >= 1, "this machine can be asked");
 }
 
+/* What was seen holds for as long as it is said to, whoever asks for how much room. */
+static void test_age(void)
+{
+	struct load l = fresh("0.20 0.18 0.12 2/80 11206\n").load;
+
+	now_ns += 1000;
+	ok(!load_is_crowded(&l, 2, 1000, now_ns), "two of two");
+	if (pwrite(l.fd, "9.99 9.99 9.99 7", 16, 0) != 16)
+		exit(2);
+	ok(!load_is_crowded(&l, 2, 1000, now_ns + 999), "as long as that holds, nothing is looked at");
+	ok(load_is_crowded(&l, 2, 1000, now_ns + 1000), "then it is");
+	ok(!load_is_crowded(&l, 7, 1000, now_ns + 2000), "seven of seven");
+}
+
 static void test_newest(void)
 {
 	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load.fd = -1 };
@@ -133,6 +147,7 @@ int main(void)
 	test_pace();
 	test_room();
 	test_unknown();
+	test_age();
 	test_newest();
 	return done();
 }

@@ -19,7 +19,7 @@ def valgrind(argv, stdin=b"", statuses=(0,)):
     if sandbox.SANITIZED:
         tap.skip("the sanitizers are at work in this build")
     log = os.path.join(leaks.scratch(), "log")
-    process = subprocess.Popen([tool, "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + log + ".%p", *argv],
+    process = subprocess.Popen([tool, "--fair-sched=yes", "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + log + ".%p", *argv],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = process.communicate(stdin, timeout=110)
     tap.ok(process.returncode in statuses, "%s: status %d: %r %r" % (argv[0], process.returncode, out[-500:], err[-500:]))

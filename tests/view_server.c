@@ -7,6 +7,7 @@
 #include "config.h"
 #endif
 
+#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -395,6 +396,54 @@ static void test_slow_reader(void)
 	ok(answered, "twelve thousand refusals that nobody reads: the server never waits");
 }
 
+/* Turns in which the server's threads but the first went to sleep. */
+static unsigned long turns_beside(pid_t server)
+{
+	unsigned long sum = 0, turns;
+	char path[300], line[256];
+	struct dirent *thread;
+	FILE *status;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)server);
+	tasks = opendir(path);
+	while (tasks && (thread = readdir(tasks))) {
+		if (atoi(thread->d_name) == server || atoi(thread->d_name) == 0)
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)server, thread->d_name);
+		status = fopen(path, "re");
+		while (status && fgets(line, sizeof line, status))
+			if (sscanf(line, "voluntary_ctxt_switches: %lu", &turns) == 1)
+				sum += turns;
+		if (status)
+			fclose(status);
+	}
+	if (tasks)
+		closedir(tasks);
+	return sum;
+}
+
+/* Whoever asks again and again is answered from its own processor, as soon as nobody else runs for a moment. */
+static void test_beside(void)
+{
+	int64_t until_ns = view_now_ns() + INT64_C(60000000000);
+	unsigned long turns = turns_beside(client.server);
+	struct fuse_entry_out e;
+	cpu_set_t allowed;
+	bool moved = false;
+
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 2) {
+		skip(1, "with other than two processors the server has one thread");
+		return;
+	}
+	while (!moved && view_now_ns() < until_ns) {
+		for (int i = 0; i < 1000; i++)
+			fuse_lookup(&client, 1, "0", &e);
+		moved = turns_beside(client.server) > turns + 1000;
+	}
+	ok(moved, "who asks again and again is answered by a thread beside it");
+}
+
 /* Only the supervisor goes: the device is still there, and the last read from it said that nothing waits. */
 static void test_supervisor_gone(void)
 {
@@ -444,6 +493,7 @@ int main(void)
 	test_counting();
 	test_parser();
 	test_slow_reader();
+	test_beside();
 	test_supervisor_gone();
 	is_nearby = false;
 	test_supervisor_gone();
