@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -84,6 +85,17 @@ static void make_tree(void)
 	put("walk/hidden/other", "y");
 }
 
+/* What a machine says on which nobody else runs, whatever this one does meanwhile. */
+static int quiet_load(void)
+{
+	static const char text[] = "0.00 0.00 0.00 1/80 1\n";
+	int fd = memfd_create("loadavg", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, sizeof text - 1) != (ssize_t)(sizeof text - 1))
+		exit(2);
+	return fd;
+}
+
 static struct view *make_view(int events, const char *where)
 {
 	struct policy *policy = policy_new();
@@ -108,7 +120,7 @@ static struct view *make_view(int events, const char *where)
 	if (view_add_tree(v, open(path, O_PATH | O_CLOEXEC), path, false) < 0 || view_add_place(v, 0, "new/place", true) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
-	v->awake = awake_here();
+	v->awake = (struct awake){ .load.fd = quiet_load(), .processors = 2 };
 	if (is_nearby && sched_getaffinity(0, sizeof allowed, &allowed) == 0)
 		nearby_start(&v->nearby, v->proc, &allowed, &v->awake.load);
 	return v;
@@ -423,7 +435,7 @@ static unsigned long turns_beside(pid_t server)
 	return sum;
 }
 
-/* Whoever asks again and again is answered from its own processor, as soon as nobody else runs for a moment. */
+/* Whoever asks again and again is answered from its own processor. */
 static void test_beside(void)
 {
 	int64_t until_ns = view_now_ns() + INT64_C(60000000000);
