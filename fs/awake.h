@@ -10,6 +10,8 @@
  *   alone stays awake for AWAKE_NS once and then sleeps until it is woken.
  * - There is a processor to spare: no more is running on the whole machine (proc_loadavg(5)) than it has processors. Otherwise no processor sleeps, waking is cheap, and
  *   who stays awake only takes time from others.
+ *
+ * Where the server can answer from the program's own processor (fs/nearby.h) it does that instead, and sleeps in between: awake, it would keep the program from that processor.
  */
 #ifndef CORDON_FS_AWAKE_H
 #define CORDON_FS_AWAKE_H

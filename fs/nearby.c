@@ -180,6 +180,12 @@ static bool is_left(const struct nearby *n, int64_t now_ns)
 	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->load.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
 }
 
+/* Whether it is time to look where the program is: after some answers, and before a holder is called that rested. The program may have gone to that processor, and would wait for it. */
+static bool is_look_due(struct nearby *n, enum nearby_thread self)
+{
+	return self == NEARBY_ANYWHERE || ++n->answers >= n->look || (n->is_held && duty_of(n, other(self)) == DUTY_REST);
+}
+
 enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool is_worth_it, int32_t asker, int64_t now_ns)
 {
 	int processor;
@@ -188,7 +194,7 @@ enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool i
 	n->is_held = is_worth_it;
 	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || is_left(n, now_ns))
 		return NEARBY_ANYWHERE;
-	if (self != NEARBY_ANYWHERE && ++n->answers < n->look)
+	if (!is_look_due(n, self))
 		return self;
 	n->answers = 0;
 	processor = processor_of(n->proc, asker);

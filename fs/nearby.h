@@ -6,11 +6,12 @@
  * takes longer than all the rest; if both share one, it goes from the one to the other without any being woken. With two processors that can be had, though a scheduler would not do it by itself:
  *
  * - The server has three threads. One may run anywhere; each other one is bound to a processor. At any time one of them has the duty to answer, and nobody else touches the view.
- * - When requests follow each other closely (fs/awake.h) the duty goes to the thread on the program's processor, and follows the program. Where that is, /proc says, asked after each few answers.
+ * - When requests follow each other closely (fs/awake.h) the duty goes to the thread on the program's processor, and follows the program. Where that is, /proc says, asked after each few answers,
+ *   and before the other processor is taken: the program may have gone there, and would have to wait.
  * - While they do, the thread on the other processor keeps that one busy (DUTY_HOLD), or the kernel would send the program there with the next answer, since it is idle. It does so for as long as
  *   the next request may take, and not where somebody else wants that processor: when others go on running, or when it was kept from running itself.
  * - The bound threads are SCHED_BATCH, sched(7): what the program does not wait for, a file that is closed, does not interrupt it. So closing one and opening the next is one turn of the server.
- * - Where others want to run, the first thread answers, as if it were the only one: bound to a processor, one could have to wait for it.
+ * - Where others want to run, the first thread answers, as if it were the only one: bound to a processor, one could have to wait for it. It sleeps until it is asked.
  *
  * With any other number of processors there is only that first thread. The bound ones are set up before the server gives up its rights, and nothing is asked of the scheduler
  * afterwards. sched_setaffinity(2), futex(2), proc_pid_stat(5).

@@ -131,14 +131,14 @@ static bool wait_for(struct pollfd polled[2], int timeout_ms)
 	return !polled[1].revents || !is_over(polled[1].fd);
 }
 
-/* Waits for a request: awake, where that is worth it, or asleep. Returns false when there is nobody left to serve for. */
-static bool await_request(struct service *s, enum nearby_thread self)
+/* Waits for a request: asleep, or awake, where one thread is alone and that is worth it. Returns false when there is nobody left to serve for. */
+static bool await_request(struct service *s)
 {
 	struct pollfd polled[2] = { { s->device, POLLIN, 0 }, { s->control, POLLIN, 0 } };
 	int64_t now_ns = view_now_ns();
 	int timeout_ms = event_flush(s->view->events, now_ns);
 
-	if (self == NEARBY_ANYWHERE && s->unasked < BURST && awake_stays(&s->view->awake, now_ns)) {
+	if (!s->view->nearby.is_ready && s->unasked < BURST && awake_stays(&s->view->awake, now_ns)) {
 		while (view_now_ns() < now_ns + AWAKE_LOOK_NS)
 			continue;
 		return true;
@@ -155,7 +155,7 @@ static void serve(void *context, enum nearby_thread self)
 	struct service *s = context;
 	struct view *v = s->view;
 
-	while (!fuse_session_exited(v->session) && await_request(s, self)) {
+	while (!fuse_session_exited(v->session) && await_request(s)) {
 		int count = answer(v, self, &s->request);
 		int64_t now_ns = view_now_ns();
 

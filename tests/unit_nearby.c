@@ -178,13 +178,19 @@ static void test_next(void)
 	asker_is_on(processors[1]);
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_SECOND, "on either");
 	asker_is_on(processors[0]);
-	is_int(answers_until_it_looks(NEARBY_SECOND, &a), NEARBY_LOOK_LEAST, "it is looked for after each few answers");
+	is_int(answers_until_it_looks(NEARBY_SECOND, &a), 1, "it is looked for before a holder is called that rests");
+	asker_is_on(processors[1]);
+	nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns);
+	n.duty[NEARBY_FIRST] = n.duty[NEARBY_SECOND] = DUTY_HOLD;
+	asker_is_on(processors[0]);
+	is_int(answers_until_it_looks(NEARBY_SECOND, &a), NEARBY_LOOK_LEAST, "and after each few answers");
 	for (int i = 0; i < 100; i++)
 		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	for (int i = 0; n.answers != 0 && i < 100; i++)
 		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	asker_is_on(processors[1]);
 	is_int(answers_until_it_looks(NEARBY_FIRST, &a), NEARBY_LOOK_MOST, "and less often while it stays");
+	n.duty[NEARBY_FIRST] = n.duty[NEARBY_SECOND] = DUTY_REST;
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER + 1, now_ns), NEARBY_ANYWHERE, "who is gone is not followed");
 	asker_is_on(processors[1] + 1000);
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns), NEARBY_ANYWHERE, "nor to another processor");
