@@ -32,9 +32,9 @@ enum nearby_thread { NEARBY_ANYWHERE, NEARBY_FIRST, NEARBY_SECOND, NEARBY_THREAD
 enum duty { DUTY_NONE_YET, DUTY_REST, DUTY_HOLD, DUTY_ANSWER, DUTY_LEAVE };
 
 #define NEARBY_LOOK_LEAST 4u               /* answers between two looks at where the program is, */
-#define NEARBY_LOOK_MOST 32u               /* and after some that found it where it was */
+#define NEARBY_LOOK_MOST 128u              /* and after some that found it where it was */
 #define NEARBY_KEPT_NS INT64_C(500000)     /* a holder that did not run for so long: somebody else did */
-#define NEARBY_ROUND_NS INT64_C(400000)    /* between two looks at who else can run */
+#define NEARBY_ROUND_NS INT64_C(1000000)   /* between two looks at who else can run */
 #define NEARBY_CROWDED_NS INT64_C(5000000) /* others that go on for so long want to */
 #define NEARBY_LEFT_NS INT64_C(300000)     /* and then the processors are left alone for so long */
 

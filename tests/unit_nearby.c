@@ -141,7 +141,7 @@ static void test_alone(void)
 /* The answers after which a thread that is bound to where the asker was notices that it is elsewhere now. */
 static int answers_until_it_looks(enum nearby_thread self, struct awake *a)
 {
-	for (int i = 1; i < 100; i++)
+	for (int i = 1; i <= (int)NEARBY_LOOK_MOST; i++)
 		if (nearby_next(&n, self, awake_is_worth_it(a), ASKER, now_ns += 1000) != self)
 			return i;
 	return -1;
@@ -184,9 +184,9 @@ static void test_next(void)
 	n.duty[NEARBY_FIRST] = n.duty[NEARBY_SECOND] = DUTY_HOLD;
 	asker_is_on(processors[0]);
 	is_int(answers_until_it_looks(NEARBY_SECOND, &a), NEARBY_LOOK_LEAST, "and after each few answers");
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 2 * (int)NEARBY_LOOK_MOST; i++)
 		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
-	for (int i = 0; n.answers != 0 && i < 100; i++)
+	for (int i = 0; n.answers != 0 && i < (int)NEARBY_LOOK_MOST; i++)
 		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	asker_is_on(processors[1]);
 	is_int(answers_until_it_looks(NEARBY_FIRST, &a), NEARBY_LOOK_MOST, "and less often while it stays");
