@@ -314,7 +314,7 @@ def measure_view(ways, rounds):
     measured = {}
     for turn in range(rounds):
         sandboxes = {name: ways[name][0]() for name in in_turns(ways, turn)}
-        for work, repeats, at_once in (("imports", 5, 1), ("find", 30, 1), ("read", 8, 3)):
+        for work, repeats, at_once in (("imports", 5, 1), ("find", 40, 1), ("read", 16, 2)):
             able = [name for name in ways if work in ways[name][1]]
             for repeat in range(repeats + 1):
                 for name in in_turns(able, turn * (repeats + 1) + repeat):
