@@ -19,7 +19,7 @@ import termios
 import time
 
 from lib import leaks, sandbox, tap
-from lib.console import Pretended, Terminal, environment, event, is_dead
+from lib.console import Pretended, Terminal, environment, event
 from lib.daemon import Client, Daemon, command
 from lib.sandbox import CORDON, PYTHON, run
 

@@ -215,7 +215,7 @@ def _():
     process.send_signal(signal.SIGSTOP)
     try:
         os.kill(program, signal.SIGUSR1)
-        tap.eventually(lambda: not os.path.exists("/proc/%d" % program) or open("/proc/%d/stat" % program).read().rpartition(")")[2].split()[0] == "Z", "the program has ended", 10)
+        tap.eventually(lambda: leaks.is_gone(program), "the program has ended", 10)
     finally:
         process.send_signal(signal.SIGCONT)
     tap.equal(sandbox.finish(process)[0], 0, "status")

@@ -236,8 +236,11 @@ def _():
     for pid in leaks.descendants():
         if pid == process.pid:
             continue
-        with open("/proc/%d/status" % pid) as file:
-            text = file.read()
+        try:
+            with open("/proc/%d/status" % pid) as file:
+                text = file.read()
+        except OSError:
+            continue  # it has ended
         if re.search(r"(?m)^Uid:.*\b0\b", text) and "sleep" in leaks.describe(pid):
             wrong.append(leaks.describe(pid))
     process.kill()

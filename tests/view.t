@@ -736,7 +736,7 @@ def _():
     process.kill()
     process.stdout.close()
     sandbox.finish(process)
-    tap.eventually(lambda: not os.path.exists("/proc/%d" % server) or open("/proc/%d/stat" % server).read().rpartition(")")[2].split()[0] == "Z", "the server has ended", 1)
+    tap.eventually(lambda: leaks.is_gone(server), "the server has ended", 1)
 
 
 def child_named(pid, name):
@@ -753,14 +753,6 @@ def child_named(pid, name):
     return tap.eventually(look, "%s runs" % name, 10)
 
 
-def is_gone(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 @cases("the supervisor is killed while {} still, and nothing is left", [("PID 1 stands", ("init",)), ("the server stands", ("server",)), ("both stand", ("init", "server"))])
 def _(_name, stopped):
     top = project()
@@ -773,7 +765,7 @@ def _(_name, stopped):
     process.kill()
     process.stdout.close()
     sandbox.finish(process)
-    tap.eventually(lambda: all(is_gone(pid) for pid in pids.values()), "both have ended", 2)
+    tap.eventually(lambda: all(leaks.is_gone(pid) for pid in pids.values()), "both have ended", 2)
 
 
 @cases("a server that is stopped while it starts: {}", [("the run ends as view_lost", None, (125,)), ("a signal of the caller's ends it too, whichever comes first", signal.SIGTERM, (125, 143))])
@@ -794,7 +786,7 @@ def _(_name, number, statuses):
         tap.ok(got in statuses, "status %d; %r %r" % (got, out[:300], err[:300]))
         if number is None:
             tap.equal(json.loads(out)["failure"]["code"], "view_lost", "the failure")
-        tap.ok(is_gone(server), "the server")
+        tap.ok(leaks.is_gone(server), "the server")
 
 
 # U15: a network file system that does not answer holds up the server of that run; its limit ends it, and nobody else waits.

@@ -181,7 +181,7 @@ class Terminal:
     def __exit__(self, *_):
         pids = [int(word) for word in self.call("list-panes", "-F", "#{pane_pid}").split()] + [int(word) for word in self.call("display", "-p", "#{pid}").split()]
         self.call("kill-server")
-        tap.eventually(lambda: not any(os.path.exists("/proc/%d" % pid) and not is_dead(pid) for pid in pids), "tmux ended", 5)
+        tap.eventually(lambda: all(leaks.is_gone(pid) for pid in pids), "tmux ended", 5)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def keys(self, *keys):
@@ -255,14 +255,6 @@ class Terminal:
         """The process id of a program below the window's shell."""
         pane = int(self.call("list-panes", "-F", "#{pane_pid}").split()[0])
         return tap.eventually(lambda: find_below(pane, name), "%s runs in the terminal" % name, 5)
-
-
-def is_dead(pid):
-    try:
-        with open("/proc/%d/stat" % pid, "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"Z"
-    except OSError:
-        return True
 
 
 def find_below(pid, name):

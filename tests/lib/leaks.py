@@ -35,6 +35,12 @@ def _stat(pid):
     return int(fields[1]), fields[0].decode(), int(fields[19])
 
 
+def is_gone(pid):
+    """Whether a process has ended, be it that its parent has yet to be told."""
+    stat = _stat(pid)
+    return stat is None or stat[1] in "ZX"
+
+
 def descendants():
     """{pid: (start time, state)} of all below this process."""
     children, states = {}, {}
