@@ -20,6 +20,7 @@
 
 #include "fs/view.h"
 
+#define BACKGROUND_MOST 65535u                 /* as many as the protocol can name; the kernel bounds that by its max_user_bgreq */
 #define EXECUTE_FLAG 0x20                      /* the kernel's __FMODE_EXEC: it opens a program to run it */
 #define MASK_HANDLE (UINT64_C(1) << 32)        /* file handle: a rule's number and no descriptor */
 #define EMPTY_HANDLE (UINT64_C(1) << 33)
@@ -373,6 +374,8 @@ static void op_init(void *data, struct fuse_conn_info *connection)
 	/* Each listing goes through the attributes, where a name that is hidden as another's hard link is left out. */
 	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
 					FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
+	/* What is closed is told in the background. It must not wait there until a few others are answered, while more is opened: the server's descriptors would run out. */
+	connection->max_background = BACKGROUND_MOST;
 	connection->time_gran = 1;
 }
 

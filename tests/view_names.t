@@ -169,6 +169,29 @@ def _():
     tap.equal(told["open-files"]["allow"], None, "which no option of the run would change")
 
 
+MANY = """
+import os, sys
+def opener():
+    for _ in range(3000):
+        os.close(os.open(sys.argv[1], os.O_RDONLY))
+    os._exit(0)
+children = []
+for _ in range(32):
+    children.append(os.fork())
+    if children[-1] == 0:
+        opener()
+print([c for c in children if os.waitpid(c, 0)[1] != 0])
+"""
+
+
+@test("whoever opens and closes at once with many others never meets a server without descriptors")
+def _():
+    path = place() + "/many"
+    write(path, b"x")
+    result = sandbox.run("run", "--json", "--ro", path, "--", PYTHON, "-c", MANY, path, preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+    tap.equal(result.record["stdout"], "[]\n", result.record["stderr"][-2000:])
+
+
 @test("what a link leads to is not named exactly: a symbolic link, a hard link, a link above")
 def _():
     top = place() + "/a"
