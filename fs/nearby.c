@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <malloc.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -180,6 +181,19 @@ static bool is_left(const struct nearby *n, int64_t now_ns)
 	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->load.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
 }
 
+/* Notes who asked. Returns whether that many have lately. */
+static bool note_asker(struct nearby *n, int32_t thread, int64_t now_ns)
+{
+	int at = 0;
+
+	while (at < NEARBY_MANY - 1 && n->askers[at].thread != thread)
+		at++;
+	memmove(n->askers + 1, n->askers, (size_t)at * sizeof *n->askers);
+	n->askers[0].thread = thread;
+	n->askers[0].asked_ns = now_ns;
+	return n->askers[NEARBY_MANY - 1].asked_ns != 0 && now_ns - n->askers[NEARBY_MANY - 1].asked_ns < AWAKE_NS;
+}
+
 /* Whether it is time to look where the program is: after some answers, and before a holder is called that rested. The program may have gone to that processor, and would wait for it. */
 static bool is_look_due(struct nearby *n, enum nearby_thread self)
 {
@@ -188,11 +202,12 @@ static bool is_look_due(struct nearby *n, enum nearby_thread self)
 
 enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool is_worth_it, int32_t asker, int64_t now_ns)
 {
+	bool are_many = note_asker(n, asker, now_ns);
 	int processor;
 
 	__atomic_store_n(&n->answered_ns, now_ns, __ATOMIC_RELEASE);
 	n->is_held = is_worth_it;
-	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || is_left(n, now_ns))
+	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || are_many || is_left(n, now_ns))
 		return NEARBY_ANYWHERE;
 	if (!is_look_due(n, self))
 		return self;

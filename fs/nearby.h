@@ -11,7 +11,11 @@
  * - While they do, the thread on the other processor keeps that one busy (DUTY_HOLD), or the kernel would send the program there with the next answer, since it is idle. It does so for as long as
  *   the next request may take, and not where somebody else wants that processor: when others go on running, or when it was kept from running itself.
  * - The bound threads are SCHED_BATCH, sched(7): what the program does not wait for, a file that is closed, does not interrupt it. So closing one and opening the next is one turn of the server.
+ * - Where several ask at once (NEARBY_MANY), the first thread answers, too: the next request is there already, and to follow those who ask would only take time.
  * - Where others want to run, the first thread answers, as if it were the only one: bound to a processor, one could have to wait for it. It sleeps until it is asked.
+ *
+ * The price: while requests come closer together than AWAKE_NS, both processors are busy, of which the second is only taken from who wants nothing. What the scheduler prefers to every ordinary
+ * thread (SCHED_FIFO) holds up a bound thread on its processor as it does the program there.
  *
  * With any other number of processors there is only that first thread. The bound ones are set up before the server gives up its rights, and nothing is asked of the scheduler
  * afterwards. sched_setaffinity(2), futex(2), proc_pid_stat(5).
@@ -37,6 +41,7 @@ enum duty { DUTY_NONE_YET, DUTY_REST, DUTY_HOLD, DUTY_ANSWER, DUTY_LEAVE };
 #define NEARBY_ROUND_NS INT64_C(1000000)   /* between two looks at who else can run */
 #define NEARBY_CROWDED_NS INT64_C(5000000) /* others that go on for so long want to */
 #define NEARBY_LEFT_NS INT64_C(300000)     /* and then the processors are left alone for so long */
+#define NEARBY_MANY 3                      /* so many threads that ask are more than can be answered beside */
 
 struct nearby {
 	bool is_ready;                     /* the bound threads are there */
@@ -46,8 +51,9 @@ struct nearby {
 	uint32_t duty[NEARBY_THREADS];     /* each of them a futex */
 	int64_t answered_ns;               /* when the last request was answered */
 	int64_t left_ns;                   /* when a holder last made room for others; 0: never */
-	bool is_held;                      /* whether the other processor is to be kept busy; of whoever has the duty, as the next four */
+	bool is_held;                      /* whether the other processor is to be kept busy; of whoever has the duty, as the next five */
 	unsigned answers, look;            /* since the last look at where the program is, and until the next */
+	struct { int32_t thread; int64_t asked_ns; } askers[NEARBY_MANY]; /* who asked last, the latest first */
 	struct load load;                  /* whether others can run, */
 	int64_t alone_ns;                  /* and when none could */
 	void (*work)(void *context, enum nearby_thread self);

@@ -164,6 +164,36 @@ static enum nearby_thread crowded_for(enum nearby_thread self, struct awake *a, 
 	return nearby_next(&n, self, awake_is_worth_it(a), ASKER, now_ns);
 }
 
+static int next_for(int thread)
+{
+	return nearby_next(&n, NEARBY_ANYWHERE, true, thread, now_ns += 1000);
+}
+
+static void test_many(void)
+{
+	now_ns += NEARBY_LEFT_NS + AWAKE_NS;
+	next_for(ASKER + 1);
+	is_int(next_for(ASKER), NEARBY_FIRST, "of two that ask each is answered from where it is");
+	next_for(ASKER + 2);
+	is_int(next_for(ASKER), NEARBY_ANYWHERE, "three at once are answered from anywhere");
+	next_for(ASKER);
+	is_int(next_for(ASKER), NEARBY_ANYWHERE, "whoever asks most");
+	now_ns += AWAKE_NS;
+	is_int(next_for(ASKER), NEARBY_FIRST, "as long as they do");
+}
+
+/* When nobody else ran is when that was looked at, not when it was last taken to hold. */
+static void test_alone_since(void)
+{
+	int64_t looked_ns;
+
+	running(1);
+	looked_ns = now_ns += NEARBY_ROUND_NS;
+	nearby_look_round(&n, NEARBY_SECOND, now_ns);
+	nearby_look_round(&n, NEARBY_SECOND, now_ns += NEARBY_ROUND_NS / 2);
+	ok(n.alone_ns == looked_ns, "others may have run since the last look");
+}
+
 static void test_next(void)
 {
 	struct awake a = { .load = load, .processors = 2 };
@@ -190,6 +220,7 @@ static void test_next(void)
 		nearby_next(&n, NEARBY_FIRST, awake_is_worth_it(&a), ASKER, now_ns += 1000);
 	asker_is_on(processors[1]);
 	is_int(answers_until_it_looks(NEARBY_FIRST, &a), NEARBY_LOOK_MOST, "and less often while it stays");
+	is_int((int)n.look, NEARBY_LOOK_LEAST, "and more often again when it has moved");
 	n.duty[NEARBY_FIRST] = n.duty[NEARBY_SECOND] = DUTY_REST;
 	is_int(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER + 1, now_ns), NEARBY_ANYWHERE, "who is gone is not followed");
 	asker_is_on(processors[1] + 1000);
@@ -214,6 +245,11 @@ static void test_next(void)
 		awake_answered(&a, now_ns += 2 * AWAKE_NS);
 	ok(nearby_next(&n, NEARBY_SECOND, awake_is_worth_it(&a), ASKER, now_ns) == NEARBY_SECOND && !n.is_held, "in a trickle the thread stays, and no processor is held");
 	ok(nearby_next(&n, NEARBY_ANYWHERE, awake_is_worth_it(&a), ASKER, now_ns) == NEARBY_ANYWHERE, "nor does a trickle move it");
+	n.answers = 0;
+	asker_is_on(processors[0]);
+	is_int(answers_until_it_looks(NEARBY_SECOND, &a), NEARBY_LOOK_LEAST, "nor is it looked for more often");
+	test_many();
+	test_alone_since();
 	nearby_run(&n, end_at_once, NULL);
 	ok(has_threads(1), "at the end no thread is left");
 }

@@ -457,18 +457,31 @@ static bool is_answered_by(bool is_first)
 	return false;
 }
 
+/* Whether the server is where nobody waits for it after many files were closed, which nobody waits for. */
+static bool is_left_alone_by_closing(void)
+{
+	struct fuse_release_in closed = { .fh = UINT64_C(1) << 33 }; /* of a file without a descriptor */
+	unsigned long turns = turns_of(client.server, false);
+
+	for (int i = 0; i < 1000; i++)
+		if (fuse_ask(&client, FUSE_RELEASE, 1, &closed, sizeof closed, NULL, 0) != 0)
+			return false;
+	return turns_of(client.server, false) < turns + 100;
+}
+
 static void test_beside(void)
 {
 	cpu_set_t allowed;
 
 	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 2) {
-		skip(2, "with other than two processors the server has one thread");
+		skip(3, "with other than two processors the server has one thread");
 		return;
 	}
 	ok(is_answered_by(false), "who asks again and again is answered by a thread beside it");
 	running(BUSY);
 	ok(is_answered_by(true), "while others want to run, by the one that runs anywhere, and it does not stay awake");
 	running(1);
+	ok(is_left_alone_by_closing(), "nobody is answered from beside it who only closes what it had open");
 }
 
 /* Only the supervisor goes: the device is still there, and the last read from it said that nothing waits. */

@@ -8,7 +8,7 @@ for the throughput above 1 does.
 
 The second half is the view: the same tree as a read-only bind, through the view, and through fuse-overlayfs (whose mount is then shown as a bind in the same sandbox) where that is installed. Inside each sandbox one program does the work
 and takes its own time, so no start-up is in these numbers. A round has a fresh sandbox of each kind, and all do the same work in turns, once each: a machine whose processors are faster in one second than in the next is so for all of them.
-"Cold" is the first time in a fresh mount. The large file is read three times in a row, and before that its pages are made anew: how they happen to lie in memory makes more of a difference than the file system. Imports are compared where all of /usr comes through FUSE: `--view fuse` beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means
+"Cold" is the first time in a fresh mount. The large file is read twice in a row, and before that its pages are made anew: how they happen to lie in memory makes more of a difference than the file system. Imports are compared where all of /usr comes through FUSE: `--view fuse` beside fuse-overlayfs over /usr. (The interpreter that takes the time was loaded through the same mount, so on both sides "cold" means
 all modules but those that every start needs.) With each ratio of medians stand the quartiles of the ratios of the single turns.
 
 usage: bench.py [--rounds N] [--only PATTERN] [--json]
