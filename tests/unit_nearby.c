@@ -18,7 +18,7 @@
 #include "tests/tap.h"
 
 #define ASKER 4711
-#define PASSES 2000
+#define PASSES 1000
 #define PATIENCE_NS INT64_C(10000000000)
 
 static struct nearby n;

@@ -21,7 +21,7 @@ def valgrind(argv, stdin=b"", statuses=(0,)):
     log = os.path.join(leaks.scratch(), "log")
     process = subprocess.Popen([tool, "--fair-sched=yes", "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + log + ".%p", *argv],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = process.communicate(stdin, timeout=110)
+    out, err = process.communicate(stdin, timeout=230)
     tap.ok(process.returncode in statuses, "%s: status %d: %r %r" % (argv[0], process.returncode, out[-500:], err[-500:]))
     with open("%s.%d" % (log, process.pid), errors="replace") as file:
         text = file.read()
@@ -50,7 +50,7 @@ def _(_name, arguments, stdin, statuses):
     valgrind([sandbox.CORDON] + arguments, stdin, statuses)
 
 
-@tap.test("each unit test is clean", deadline=240)
+@tap.test("each unit test is clean", deadline=300)
 def _():
     programs = [p for p in sorted(glob.glob(os.path.join(sandbox.BUILD, "tests", "unit_*"))) if os.access(p, os.X_OK) and "." not in os.path.basename(p)]
     tap.ok(len(programs) > 10, "they are there: %r" % programs)
