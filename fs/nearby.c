@@ -181,8 +181,8 @@ static bool is_left(const struct nearby *n, int64_t now_ns)
 	return (left_ns != 0 && now_ns - left_ns < NEARBY_LEFT_NS) || (n->load.crowded && now_ns - n->alone_ns >= NEARBY_CROWDED_NS);
 }
 
-/* Notes who asked. Returns whether that many have lately. */
-static bool note_asker(struct nearby *n, int32_t thread, int64_t now_ns)
+/* Notes that this thread has asked. Returns whether many do at once. */
+static bool are_many(struct nearby *n, int32_t thread, int64_t now_ns)
 {
 	int at = 0;
 
@@ -202,12 +202,12 @@ static bool is_look_due(struct nearby *n, enum nearby_thread self)
 
 enum nearby_thread nearby_next(struct nearby *n, enum nearby_thread self, bool is_worth_it, int32_t asker, int64_t now_ns)
 {
-	bool are_many = note_asker(n, asker, now_ns);
+	bool is_crowd = are_many(n, asker, now_ns);
 	int processor;
 
 	__atomic_store_n(&n->answered_ns, now_ns, __ATOMIC_RELEASE);
 	n->is_held = is_worth_it;
-	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || are_many || is_left(n, now_ns))
+	if (!n->is_ready || (self == NEARBY_ANYWHERE && !n->is_held) || is_crowd || is_left(n, now_ns))
 		return NEARBY_ANYWHERE;
 	if (!is_look_due(n, self))
 		return self;
