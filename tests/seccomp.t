@@ -27,7 +27,8 @@ def need_x86():
 
 
 REFUSED = [
-    ("ptrace", 101, (0, 0, 0, 0)), ("process_vm_readv", 310, (1, 0, 0, 0, 0, 0)), ("process_vm_writev", 311, (1, 0, 0, 0, 0, 0)), ("bpf", 321, (0, 0, 0)),
+    ("ptrace of PID 1", 101, (16, 1, 0, 0)), ("seizing PID 1", 101, (0x4206, 1, 0, 0)), ("process_vm_readv", 310, (1, b"", 1, b"", 1, 0)),
+    ("process_vm_writev", 311, (1, b"", 1, b"", 1, 0)), ("bpf", 321, (0, 0, 0)),
     ("perf_event_open", 298, (0, 0, -1, -1, 0)), ("add_key", 248, (0, 0, 0, 0, 0)), ("request_key", 249, (0, 0, 0, 0)), ("keyctl", 250, (0, 0, 0, 0, 0)),
     ("userfaultfd", 323, (0,)), ("io_uring_setup", 425, (8, 0)), ("io_uring_enter", 426, (0, 0, 0, 0, 0, 0)), ("io_uring_register", 427, (0, 0, 0, 0)),
     ("open_by_handle_at", 304, (0, 0, 0)), ("name_to_handle_at", 303, (0, 0, 0, 0, 0)), ("kexec_load", 246, (0, 0, 0, 0)), ("kexec_file_load", 320, (0, 0, 0, 0, 0)),

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 ssize_t proc_file_read(const char *path, char *text, size_t size)
@@ -54,6 +55,45 @@ ssize_t proc_file_command(pid_t pid, char *text, size_t size)
 		if (text[i] == '\0')
 			text[i] = ' ';
 	return length;
+}
+
+/* A directory entry as getdents64(2) gives it. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+bool proc_entries_open(struct proc_entries *e, const char *path)
+{
+	e->length = e->at = 0;
+	e->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return e->fd >= 0;
+}
+
+pid_t proc_entries_next(struct proc_entries *e)
+{
+	for (;;) {
+		const struct entry *entry;
+
+		if (e->at >= e->length) {
+			e->length = syscall(SYS_getdents64, e->fd, e->block, sizeof e->block);
+			e->at = 0;
+			if (e->length <= 0)
+				return (pid_t)e->length;
+		}
+		entry = (const struct entry *)(const void *)(e->block + e->at);
+		e->at += entry->length;
+		if (entry->name[0] >= '1' && entry->name[0] <= '9')
+			return (pid_t)strtol(entry->name, NULL, 10);
+	}
+}
+
+void proc_entries_close(struct proc_entries *e)
+{
+	close(e->fd);
 }
 
 void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most)

@@ -20,6 +20,18 @@ void proc_file_read_below(int proc, pid_t process, const char *name, char *text,
 /* The command line of a process with spaces between its words, ended with a NUL. It lies in the process's memory, so reading may wait. Returns its length, or -1 with errno. */
 ssize_t proc_file_command(pid_t pid, char *text, size_t size);
 
+/* The numeric names of a directory of /proc: processes, threads. No memory is allocated for it. */
+struct proc_entries {
+	int fd;
+	long length, at; /* of what is in block */
+	_Alignas(8) char block[4096];
+};
+
+/* Returns false with errno. proc_entries_next: the next number, 0 at the end, -1 with errno. */
+bool proc_entries_open(struct proc_entries *e, const char *path);
+pid_t proc_entries_next(struct proc_entries *e);
+void proc_entries_close(struct proc_entries *e);
+
 /* Appends the numbers in a file of children (proc_pid_task_children(5)) to list, up to `most` in all. */
 void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned most);
 

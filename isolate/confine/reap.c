@@ -150,11 +150,12 @@ static void watch(struct loop *l)
 		return;
 	}
 	usage->watch_samples++;
-	if (now.resident_bytes > usage->peak_memory_bytes)
-		usage->peak_memory_bytes = now.resident_bytes;
+	if (now.bytes > usage->peak_memory_bytes && now.bytes != UINT64_MAX)
+		usage->peak_memory_bytes = now.bytes;
 	if (now.processes > usage->peak_processes)
 		usage->peak_processes = now.processes;
-	if ((l->limits->flags & LIMIT_MEMORY_WATCH) && most > 0 && now.resident_bytes > most && watch_confirms(whole_namespace(l), most)) {
+	if ((l->limits->flags & LIMIT_MEMORY_WATCH) && most > 0 && now.bytes > most &&
+	    watch_confirms(whole_namespace(l), most, now.processes)) {
 		l->ended->out_of_memory = 1;
 		end_all(l);
 	}

@@ -167,7 +167,7 @@ static void sample(struct roster *r)
 	report.usage.user_us = cpu.ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (getrusage(RUSAGE_CHILDREN, &reaped) == 0)
 		report.usage.user_us += (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000000 + (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec);
-	report.usage.peak_memory_bytes = totals.resident_bytes;
+	report.usage.peak_memory_bytes = totals.bytes == UINT64_MAX ? 0 : totals.bytes;
 	report.usage.peak_processes = totals.processes;
 	if (r->whole_namespace && statvfs("/workspace", &workspace) == 0)
 		report.usage.written_bytes = (uint64_t)(workspace.f_blocks - workspace.f_bfree) * workspace.f_frsize;

@@ -25,6 +25,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -147,16 +148,22 @@ static void allow_if(scmp_filter_ctx ctx, int number, unsigned count, const stru
 }
 
 /*
- * ioctl(2) but for TIOCSTI and TIOCLINUX. The kernel looks at the low 32 bits of the request only, so the comparison must too, and libseccomp has no
- * masked "not equal": a request passes when one of its upper bits differs from the prefix that both share, or when its last digit is another.
+ * The kernel reads 32 bits of an int argument, and libseccomp has no masked "not equal". Of the 32
+ * conditions that this makes, one holds of every value but the one excluded.
  */
+static struct scmp_arg_cmp differs_at(unsigned argument, uint32_t excluded, unsigned bit)
+{
+	return masked(argument, UINT64_C(1) << bit, ~(uint64_t)excluded & (UINT64_C(1) << bit));
+}
+
+/* ioctl(2) but for TIOCSTI and TIOCLINUX, which differ in their last digit only. */
 static void allow_ioctl(scmp_filter_ctx ctx)
 {
 	const uint32_t prefix = TIOCSTI & ~0xfu;
 
 	_Static_assert((TIOCSTI & ~0xf) == (TIOCLINUX & ~0xf), "the two requests share all but the last digit");
 	for (unsigned bit = 4; bit < 32; bit++) {
-		struct scmp_arg_cmp differs = masked(1, UINT64_C(1) << bit, ~(uint64_t)prefix & (UINT64_C(1) << bit));
+		struct scmp_arg_cmp differs = differs_at(1, prefix, bit);
 
 		allow_if(ctx, SCMP_SYS(ioctl), 1, &differs);
 	}
@@ -168,9 +175,37 @@ static void allow_ioctl(scmp_filter_ctx ctx)
 	}
 }
 
+/* fcntl(2) but for F_SETLEASE: a lease on a file of the host's holds up the host's programs that open it. */
+static void allow_fcntl(scmp_filter_ctx ctx)
+{
+	static const int NUMBERS[] = { SCMP_SYS(fcntl), SCMP_SYS(fcntl64) };
+
+	for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
+		for (unsigned bit = 0; NUMBERS[i] >= 0 && bit < 32; bit++) {
+			struct scmp_arg_cmp differs = differs_at(1, F_SETLEASE, bit);
+
+			allow_if(ctx, NUMBERS[i], 1, &differs);
+		}
+}
+
+/* Internet sockets are TCP, UDP and ICMP echo: the other protocols are kernel code that few programs need. */
+static void allow_internet(scmp_filter_ctx ctx)
+{
+	static const int FAMILIES[] = { AF_INET, AF_INET6 };
+	static const int PROTOCOLS[] = { 0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6 };
+
+	for (size_t i = 0; i < sizeof FAMILIES / sizeof *FAMILIES; i++)
+		for (size_t k = 0; k < sizeof PROTOCOLS / sizeof *PROTOCOLS; k++) {
+			const struct scmp_arg_cmp conditions[] = {
+				equal(0, (uint64_t)FAMILIES[i]), equal(2, (uint64_t)PROTOCOLS[k]),
+			};
+
+			allow_if(ctx, SCMP_SYS(socket), 2, conditions);
+		}
+}
+
 static void allow_sockets(scmp_filter_ctx ctx, const struct profile *p)
 {
-	static const int INTERNET[] = { AF_INET, AF_INET6 };
 	const struct scmp_arg_cmp pair = equal(0, AF_UNIX);
 	const struct scmp_arg_cmp route[] = { equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE) };
 
@@ -179,11 +214,8 @@ static void allow_sockets(scmp_filter_ctx ctx, const struct profile *p)
 		return;
 	allow_if(ctx, SCMP_SYS(socket), 1, &pair);
 	allow_if(ctx, SCMP_SYS(socket), 2, route);
-	for (size_t i = 0; p->internet && i < sizeof INTERNET / sizeof *INTERNET; i++) {
-		struct scmp_arg_cmp family = equal(0, (uint64_t)INTERNET[i]);
-
-		allow_if(ctx, SCMP_SYS(socket), 1, &family);
-	}
+	if (p->internet)
+		allow_internet(ctx);
 }
 
 /* New processes without new namespaces; for a body, new threads only. */
@@ -212,12 +244,6 @@ static void allow_personality(scmp_filter_ctx ctx)
 	}
 }
 
-/* The kernel reads a process id's low 32 bits. One of these holds of every id but 1. */
-static struct scmp_arg_cmp not_the_first(unsigned argument, unsigned bit)
-{
-	return masked(argument, UINT64_C(1) << bit, bit == 0 ? 0 : UINT64_C(1) << bit);
-}
-
 /*
  * Calls that set limits or priorities of a process named by its id. A program's user is PID 1's user, too, and PID 1 is what watches the limits: without descriptors, on no
  * CPU or at the lowest priority it would not. In a process namespace of its own a program may name any process but that one, elsewhere only itself (0).
@@ -235,7 +261,7 @@ static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 		for (unsigned bit = 0; bit < (p->groups & OTHERS ? 32 : 1); bit++) {
 			unsigned argument = CALLS_BY_PID[i].pid_argument;
 			const struct scmp_arg_cmp conditions[] = {
-				p->groups & OTHERS ? not_the_first(argument, bit) : equal(argument, 0),
+				p->groups & OTHERS ? differs_at(argument, 1, bit) : equal(argument, 0),
 				equal(0, CALLS_BY_PID[i].which),
 			};
 
@@ -281,6 +307,7 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 	memset(decided, 0, sizeof decided);
 	if (p->groups & EVERY) {
 		allow_ioctl(ctx);
+		allow_fcntl(ctx);
 		allow_sockets(ctx, p);
 		allow_clone(ctx, p);
 		allow_personality(ctx);
@@ -290,6 +317,10 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 		allow_opening(ctx);
 		allow_counting(ctx);
 		mark(SCMP_SYS(openat));
+	}
+	if (p->groups & EVERY) {
+		mark(SCMP_SYS(fcntl));
+		mark(SCMP_SYS(fcntl64));
 	}
 	mark(SCMP_SYS(ioctl));
 	mark(SCMP_SYS(socket));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all processes of a sandbox use together, read from /proc by its PID 1: proc_pid_stat(5), proc_pid_smaps(5).
+ * What all processes of a sandbox use together, read from /proc by its PID 1.
  *
- * This stands in for a cgroup where none is delegated. Resident pages are summed at each look; pages that processes share are counted once
- * for each, so before anything is ended for it the proportional sizes, which are exact but cost more to read, must agree.
+ * Memory is summed at each look; pages that processes share are counted once for each, so before anything is
+ * ended for it the proportional sizes, which are exact but cost more to read, must agree.
  */
 #ifndef CORDON_ISOLATE_CONFINE_WATCH_H
 #define CORDON_ISOLATE_CONFINE_WATCH_H
@@ -15,7 +15,7 @@
 #define WATCH_INTERVAL_NS 20000000L /* 20 ms: at 2 GB/s a program gets 40 MB past its limit */
 
 struct watch_totals {
-	uint64_t resident_bytes;
+	uint64_t bytes;     /* of memory; UINT64_MAX when some of it cannot be read */
 	uint32_t processes; /* threads each count */
 };
 
@@ -25,8 +25,8 @@ struct watch_totals {
  */
 int watch_look(bool whole_namespace, struct watch_totals *totals);
 
-/* Whether the proportional set sizes of the same processes come to more than limit bytes. */
-bool watch_confirms(bool whole_namespace, uint64_t limit);
+/* Whether the proportional sizes of the same processes, so many, come to more than limit bytes. */
+bool watch_confirms(bool whole_namespace, uint64_t limit, uint32_t processes);
 
 /* Bytes of memory that the caller itself has resident, 0 when that cannot be read. */
 uint64_t watch_own_resident(void);
