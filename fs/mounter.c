@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "isolate/confine/message.h"
-#include "isolate/confine/privileges.h"
 
 static int open_device(struct error *err)
 {
@@ -30,20 +29,21 @@ static int open_device(struct error *err)
 	return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "opening /dev/fuse: load the module (modprobe fuse), or pass the device on (docker: --device /dev/fuse)");
 }
 
-static int configure(int context, int device)
+static int configure(int context, int device, const struct confine_limits *limits)
 {
-	char number[16], id[16];
+	char number[16], uid[16], gid[16];
 
 	snprintf(number, sizeof number, "%d", device);
-	snprintf(id, sizeof id, "%d", INSIDE_ID);
+	snprintf(uid, sizeof uid, "%u", (unsigned)limits->uid);
+	snprintf(gid, sizeof gid, "%u", (unsigned)limits->gid);
 	/* allow_other means everybody in this user namespace and those below it: the runner's executions have their own. */
 	return fsconfig(context, FSCONFIG_SET_STRING, "source", "cordon", 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "subtype", "cordon", 0) == 0 &&
 	       fsconfig(context, FSCONFIG_SET_STRING, "fd", number, 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "rootmode", "40000", 0) == 0 &&
-	       fsconfig(context, FSCONFIG_SET_STRING, "user_id", id, 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "group_id", id, 0) == 0 &&
+	       fsconfig(context, FSCONFIG_SET_STRING, "user_id", uid, 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "group_id", gid, 0) == 0 &&
 	       fsconfig(context, FSCONFIG_SET_FLAG, "allow_other", NULL, 0) == 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0 ? 0 : -1;
 }
 
-static int mount_here(int pidfd, int fds[2], struct error *err)
+static int mount_here(int pidfd, const struct confine_limits *limits, int fds[2], struct error *err)
 {
 	int context;
 
@@ -55,7 +55,7 @@ static int mount_here(int pidfd, int fds[2], struct error *err)
 	context = fsopen("fuse", FSOPEN_CLOEXEC);
 	if (context < 0)
 		return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "making a file system of type fuse");
-	if (configure(context, fds[0]) != 0)
+	if (configure(context, fds[0], limits) != 0)
 		return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "making the view's file system in a user namespace");
 	fds[1] = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (fds[1] < 0)
@@ -63,7 +63,7 @@ static int mount_here(int pidfd, int fds[2], struct error *err)
 	return 0;
 }
 
-int mounter_mount(int pidfd, int *device, int *mount, struct error *err)
+int mounter_mount(int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err)
 {
 	struct error inner = ERROR_INIT;
 	int pair[2], fds[2] = { -1, -1 };
@@ -75,7 +75,7 @@ int mounter_mount(int pidfd, int *device, int *mount, struct error *err)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the view's sockets");
 	child = fork();
 	if (child == 0) {
-		bool made = mount_here(pidfd, fds, &inner) == 0;
+		bool made = mount_here(pidfd, limits, fds, &inner) == 0;
 
 		message_send(pair[1], &inner, sizeof inner, fds, made ? 2 : 0);
 		_exit(0);

@@ -9,12 +9,13 @@
 #ifndef CORDON_FS_MOUNTER_H
 #define CORDON_FS_MOUNTER_H
 
+#include "isolate/confine/limits.h"
 #include "isolate/error.h"
 
 /*
- * pidfd: a process in the namespaces of the sandbox. Returns 0 with *device (the FUSE descriptor) and *mount (a detached mount), or -1 with FUSE_UNAVAILABLE. For a
+ * pidfd: a process in the namespaces of the sandbox; limits: the ids of its program. Returns 0 with *device (the FUSE descriptor) and *mount (a detached mount), or -1 with FUSE_UNAVAILABLE. For a
  * process with one thread.
  */
-int mounter_mount(int pidfd, int *device, int *mount, struct error *err);
+int mounter_mount(int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err);
 
 #endif

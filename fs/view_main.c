@@ -148,7 +148,7 @@ static int make_view(struct start *s)
 	if (!policy)
 		return -1;
 	events = event_sink_new(CONTROL_FD, p->body_flags & CONFIG_SEND_OPENS);
-	s->view = events ? view_new(policy, events, p->root_bytes, p->root_bytes) : NULL;
+	s->view = events ? view_new(policy, events, p->limits.uid, p->limits.gid) : NULL;
 	if (!s->view)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the view");
 	s->view->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -216,7 +216,7 @@ static int set_up(struct start *s)
 	if (!s->config)
 		return -1;
 	s->other_user = s->config->inside_uid != getuid();
-	if (mounter_mount(fds[1], &s->device, &s->mount, &s->error) < 0 || leave_mounts(s) < 0 || make_view(s) < 0)
+	if (mounter_mount(fds[1], &s->config->limits, &s->device, &s->mount, &s->error) < 0 || leave_mounts(s) < 0 || make_view(s) < 0)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);

@@ -26,7 +26,7 @@ struct confinement {
 	const char *network;         /* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
 	struct enforcers limits;
 	const struct string_list *permit; /* borrowed from the options */
-	const char *notes[8];        /* what this tier does not stop; static strings */
+	const char *notes[16];       /* what this tier does not stop; static strings */
 	unsigned note_count;
 	unsigned clamped_open_files; /* the caller's own hard limit, when it was lower than what was asked for; else 0 */
 };

@@ -194,6 +194,84 @@ def _():
     tap.ok(record["oom"] or record["error"].startswith("MemoryError"), "200 MB do not fit: %r" % record["error"])
 
 
+LEADERLESS = """
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *take(void *unused)
+{
+	char *p = mmap(0, 600 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (long i = 0; i < 600 << 20; i += 4096) p[i] = 1;
+	sleep(5);
+	_exit(0);
+	return unused;
+}
+int main(void) { pthread_t t; pthread_create(&t, 0, take, 0); syscall(SYS_exit, 0); }
+"""
+PAGE_TABLES = """
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned long bytes = 256ul << 30, sum = 0;
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	char *p = mmap(0, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (unsigned long i = 0; p != MAP_FAILED && i < bytes; i += 2 << 20) sum += p[i];
+	sleep(5);
+	return sum;
+}
+"""
+SEGMENTS = """
+#include <sys/shm.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 30; i++) {
+		char *p = shmat(shmget(IPC_PRIVATE, 20 << 20, 0600), 0, 0);
+		memset(p, 1, 20 << 20);
+		shmdt(p);
+	}
+	sleep(5);
+	return 0;
+}
+"""
+SEMAPHORES = """
+#include <sys/sem.h>
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 400; i++) semget(IPC_PRIVATE, 32000, 0600); sleep(5); return 0; }
+"""
+
+
+@tap.cases("memory counts: {0}", [
+    ("of a process whose first thread has ended", LEADERLESS), ("in page tables", PAGE_TABLES),
+    ("in System V shared memory that nobody has attached", SEGMENTS), ("in semaphores", SEMAPHORES)])
+def _(_name, source):
+    cc = sandbox.need("cc")
+    place = leaks.scratch()
+    with open(place + "/a.c", "w") as file:
+        file.write(source)
+    subprocess.run([cc, "-pthread", "-o", place + "/a", place + "/a.c"], check=True)
+    os.chmod(place + "/a", 0o755)
+    record = run("run", "--json", "--memory", "128", "--copy-in", place + "/a", "--timeout", "20", "--", "./a").record
+    tap.equal((record["success"], record["oom"]), (False, True), "ended as out of memory: %r" % record["error"])
+
+
+@tap.test("a program that asks how much memory there is hears of its limit")
+def _():
+    tap.like(shell("head -n 1 /proc/meminfo", "--memory", "100").expect(0).record["stdout"], r"^MemTotal: +102400 kB\n$", "MemTotal")
+
+
+@tap.test("what can be written is bounded together, and beside the memory")
+def _():
+    source = "head -c 30M /dev/zero >/tmp/a && head -c 30M /dev/zero >/workspace/b && echo both; head -c 30M /dev/zero >/dev/shm/c; ls ~"
+    record = shell(source, "--workspace-size", "64", "--memory", "40").record
+    tap.equal(record["stdout"], "both\n", "two fit")
+    tap.like(record["stderr"], "No space left", "a third does not")
+
+
 @tap.test("oom is not claimed for a plain SIGKILL")
 def _():
     record = shell("kill -KILL $$").expect(137).record
@@ -210,7 +288,7 @@ import resource
 print(resource.getrlimit(resource.RLIMIT_FSIZE), resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_CORE))
 """
     record = record_of(source, "--fsize", "3", "--nofile", "50")
-    tap.equal(record["stdout"], "(3145728, 3145728) (50, 50) (0, 0)\n", "limits inside")
+    tap.equal(record["stdout"], "(3145728, 3145728) (50, 50) (1, 1)\n", "limits inside")
     record = record_of("try:\n    open('f', 'wb').write(bytes(4 << 20))\nexcept OSError as e:\n    print(e.errno)", "--fsize", "3")
     tap.like(record["stdout"] or str(record["signal"]), r"27|25|XFSZ", "a file above the limit: %r" % record)
 

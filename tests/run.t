@@ -9,7 +9,7 @@ import os
 import re
 import signal
 
-from lib import sandbox, tap
+from lib import leaks, sandbox, tap
 from lib.sandbox import record_of, run, run_code, shell
 
 
@@ -78,6 +78,26 @@ def _():
     tap.equal(record["stdout"], "before\n", "stdout")
 
 
+@tap.test("the program starts where its caller is, if that is shown, and else in /workspace; --cwd says otherwise")
+def _():
+    place = leaks.scratch()
+    os.makedirs(place + "/project/below")
+    for options, cwd, wanted in (
+            (("--ro", "."), "/project", place + "/project"), (("--ro", "..:/opt"), "/project/below", "/opt/below"),
+            (("--ro", "..", "--hide", "below"), "/project/below", "/workspace"), ((), "/project", "/workspace"),
+            (("--ro", ".", "--cwd", "/tmp"), "/project", "/tmp")):
+        record = run("run", "--json", *options, "--", "pwd", cwd=place + cwd).expect(0).record
+        tap.equal(record["stdout"], wanted + "\n", "%r in %s" % (options, cwd))
+    result = run("run", "--json", "--cwd", "/nowhere", "--", "pwd")
+    tap.equal(result.failure, "path_missing", "a directory that was asked for must be there")
+
+
+@tap.test("the home directory is not what is exported, and /var/tmp is there")
+def _():
+    record = shell("touch ~/f /var/tmp/f; echo $HOME; ls -A /workspace").expect(0).record
+    tap.equal(record["stdout"], "/home/user\n", "HOME, and an empty workspace")
+
+
 @tap.test("arguments reach the command as they are")
 def _():
     words = ["", " a b ", "$HOME", "*", "-n", "--json", "ü", "\t", "'\""]
@@ -106,15 +126,16 @@ def _():
     tap.equal(record["stdout"], "unset\n", "value")
 
 
-@tap.test("one user inside, 1000:1000, and no other group")
+@tap.test("one user inside, by the caller's own ids (1000 where root calls), and no other group")
 def _():
-    record = record_of("import os; print(os.getresuid(), os.getresgid(), set(os.getgroups()) <= {1000, 65534})").copy()
-    tap.equal(record["stdout"], "(1000, 1000, 1000) (1000, 1000, 1000) True\n", "ids")
+    record = record_of("import os; print(os.getresuid(), os.getresgid(), set(os.getgroups()) <= {%d, 65534})" % (os.getegid() or 1000)).copy()
+    uid, gid = os.geteuid() or 1000, os.getegid() or 1000
+    tap.equal(record["stdout"], "(%d, %d, %d) (%d, %d, %d) True\n" % (uid, uid, uid, gid, gid, gid), "ids")
 
 
 @tap.test("the user has a name, a home and a host name inside, none of them the caller's")
 def _():
-    record = record_of("import pwd, grp, os, socket; print(pwd.getpwuid(1000).pw_name, grp.getgrgid(1000).gr_name, os.path.isdir(pwd.getpwuid(1000).pw_dir),"
+    record = record_of("import pwd, grp, os, socket; print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name, os.path.isdir(pwd.getpwuid(os.getuid()).pw_dir),"
                        " socket.gethostname())")
     tap.equal(record["success"], True, "success: %s %s" % (record["error"], record["stderr"]))
     host = os.uname().nodename
@@ -206,7 +227,6 @@ def _():
 
 @tap.test("--copy-in brings files, --export takes regular files out and follows no link")
 def _():
-    from lib import leaks
     place = leaks.scratch()
     source, target = os.path.join(place, "in.txt"), os.path.join(place, "out")
     with open(source, "w") as file:
@@ -226,7 +246,6 @@ def _():
 
 @tap.test("--script runs a file of the host by its text")
 def _():
-    from lib import leaks
     path = os.path.join(leaks.scratch(), "a script.py")
     with open(path, "w") as file:
         file.write("import sys\nprint('ran', __name__)\nsys.exit(3)\n")

@@ -52,10 +52,10 @@ static void test_defaults(void)
 	is_str(o.tier, "namespace", "the tier of run");
 	is_int(o.timeout_us, 0, "no time limit of run");
 	is_int(o.memory_bytes, INT64_C(512) << 20, "the memory of run");
-	is_int(o.pids, 64, "the processes of run");
+	is_int(o.pids, 256, "the processes of run");
 	is_int(o.nofile, 256, "the open files of run");
-	is_int(o.fsize_bytes, INT64_C(64) << 20, "the file size of run");
-	is_int(o.workspace_bytes, INT64_C(64) << 20, "the workspace of run");
+	is_int(o.fsize_bytes, INT64_C(1024) << 20, "the file size of run");
+	is_int(o.workspace_bytes, INT64_C(1024) << 20, "the workspace of run");
 	is_int(o.output_limit_bytes, 1 << 20, "the output limit of run");
 	is_int(o.network, NETWORK_NONE, "the network of run");
 	is_str(o.python, "python3", "the interpreter of run");

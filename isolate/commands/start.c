@@ -14,11 +14,27 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "isolate/commands/signals.h"
 
+/*
+ * As many descriptors as the user may have. The kernel compares what a user has in flight between processes,
+ * in all sandboxes together, with this limit of the sender: a program inside has a smaller one (unix(7)).
+ */
+static void raise_descriptors(void)
+{
+	struct rlimit own;
+
+	if (getrlimit(RLIMIT_NOFILE, &own) == 0 && own.rlim_cur < own.rlim_max) {
+		own.rlim_cur = own.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &own);
+	}
+}
+
 int start(void)
 {
+	raise_descriptors();
 	/* What was closed stays useless: reading finds the end, and writing fails, so that an answer that nobody can get is not taken for one that was given. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)

@@ -80,9 +80,8 @@ static int set_up_namespaces(struct setup *s)
 {
 	const struct confine_limits *limits = &s->plan->limits;
 
-	/* The first call that needs a capability: where a security module empties the namespace of them, the message is about that. */
-	if (sethostname("cordon", 6) != 0)
-		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "using a capability inside the new user namespace");
+	/* Only a name: a unit with ProtectHostname= and some filters of container engines refuse it. */
+	(void)!sethostname("cordon", 6);
 	if (!(limits->flags & LIMIT_HOST_NETWORK) && loopback_up(&s->error) < 0)
 		return -1;
 	if (s->plan->view_fd_index >= 0 && (size_t)s->plan->view_fd_index >= s->fd_count)
@@ -92,8 +91,8 @@ static int set_up_namespaces(struct setup *s)
 		s->fds[s->plan->view_fd_index] = -1; /* attached, or closed */
 	if (s->workspace < 0)
 		return -1;
-	/* The runner's fork server makes a namespace for each execution, and those are closed to further ones. */
-	if (limits->profile != PROFILE_NONE && privileges_forbid_nesting(&s->layers, &s->error) < 0)
+	/* The runner's fork server makes a namespace for each execution, and sets the limits there. */
+	if (limits->profile != PROFILE_NONE && privileges_limit_namespace(&s->layers, &s->error) < 0)
 		return -1;
 	if (limits->flags & LIMIT_TERMINAL) {
 		s->terminal = program_terminal(s->plan->rows, s->plan->columns, &s->error);
@@ -121,7 +120,7 @@ static int make_workspace(struct setup *s, const char *directory)
 /* Tier subprocess: no namespaces, the host's files. */
 static int set_up_process(struct setup *s)
 {
-	const char *directory = plan_string(s->plan, s->plan->directory);
+	const char *directory = plan_string(s->plan, s->plan->workspace);
 
 	if (make_workspace(s, directory) < 0 || guard_split(CONTROL_FD, directory, &s->error) < 0)
 		return -1;
@@ -176,7 +175,7 @@ static int report_error(struct setup *s)
 static void remove_workspace(struct setup *s)
 {
 	if (workspace_empty(s->workspace) == 0)
-		rmdir(plan_string(s->plan, s->plan->directory));
+		rmdir(plan_string(s->plan, s->plan->workspace));
 }
 
 static int run(struct setup *s)

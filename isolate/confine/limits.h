@@ -45,13 +45,14 @@ enum limit_flags {
 struct confine_limits {
 	uint64_t memory_bytes;     /* 0 = none */
 	uint64_t fsize_bytes;      /* largest file */
-	uint64_t workspace_bytes;  /* each of /workspace, /tmp, /dev/shm */
+	uint64_t workspace_bytes;  /* all that can be written outside a --scratch, together */
 	uint64_t workspace_inodes;
 	uint32_t processes;
 	uint32_t open_files;
 	uint32_t cpu_seconds;      /* 0 = none */
 	uint32_t flags;            /* enum limit_flags */
 	uint32_t profile;          /* enum seccomp_profile */
+	uint32_t uid, gid;         /* the program's own, as it sees them */
 	uint32_t reserved;
 };
 

@@ -194,6 +194,87 @@ int mounts_put(int tree, int root, const char *path, struct error *err)
 	return status;
 }
 
+/*
+ * What the program may write: directories of one tmpfs, so that one size bounds them together. The first is
+ * attached to its own place last, over the tmpfs that all of them are taken from.
+ */
+static const struct { const char *path, *name; mode_t mode; unsigned attributes; } WRITABLE[] = {
+	{ "workspace", "workspace", 0700, 0 },
+	{ "tmp", "tmp", 01777, 0 },
+	{ "var/tmp", "var-tmp", 01777, 0 },
+	{ "dev/shm", "shm", 01777, MOUNT_ATTR_NOEXEC },
+	{ "home/user", "home", 0700, 0 },
+};
+#define WRITABLE_COUNT (sizeof WRITABLE / sizeof *WRITABLE)
+
+static int attach_part(int root, int whole, size_t i, struct error *err)
+{
+	struct mount_attr attributes = { .attr_set = WRITABLE[i].attributes };
+	int tree = open_tree(whole, WRITABLE[i].name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s", WRITABLE[i].path);
+		if (tree >= 0)
+			close(tree);
+		return -1;
+	}
+	return mounts_attach(tree, root, WRITABLE[i].path, err);
+}
+
+static int make_writable(int root, const struct confine_limits *limits, struct error *err)
+{
+	char options[128];
+	int tree, whole = -1, status = -1;
+
+	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700", (unsigned long long)limits->workspace_bytes,
+		 (unsigned long long)limits->workspace_inodes);
+	tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (tree >= 0)
+		whole = fcntl(tree, F_DUPFD_CLOEXEC, 0);
+	if (whole < 0 || mounts_attach(tree, root, WRITABLE[0].path, err) < 0)
+		goto out;
+	for (size_t i = WRITABLE_COUNT; i-- > 0;) {
+		/* mkdirat(2) minds the umask, chmod does not. */
+		if (mkdirat(whole, WRITABLE[i].name, 0700) != 0 || fchmodat(whole, WRITABLE[i].name, WRITABLE[i].mode, 0) != 0) {
+			error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s", WRITABLE[i].path);
+			goto out;
+		}
+		if (attach_part(root, whole, i, err) < 0)
+			goto out;
+	}
+	status = 0;
+out:
+	if (whole >= 0)
+		close(whole);
+	return status;
+}
+
+/* Files of a fresh /proc that are not about the sandbox, each with what stands in its place. */
+static const struct { const char *path, *stand_in; } COVERED[] = {
+	{ "proc/keys", "dev/null" },          /* the caller's keys, by name */
+	{ "proc/key-users", "dev/null" },     /* how many keys each user of the host has */
+	{ "proc/latency_stats", "dev/null" }, /* what the host's programs wait for */
+	{ "proc/meminfo", MOUNTS_MEMINFO },   /* the sandbox's memory, where it has less than the host */
+};
+
+static int cover(int root, struct error *err)
+{
+	for (size_t i = 0; i < sizeof COVERED / sizeof *COVERED; i++) {
+		int fd, tree;
+
+		if (faccessat(root, COVERED[i].path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		fd = openat(root, COVERED[i].stand_in, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue; /* no sandbox without /dev/null was made: this is the optional one */
+		tree = mounts_clone(fd, true, COVERED[i].path, err);
+		close(fd);
+		if (tree < 0 || mounts_attach(tree, root, COVERED[i].path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int attach_new(int root, const char *name, const char *type, const char *options, unsigned attributes, struct error *err)
 {
 	int tree = mounts_new(type, options, attributes, err);
@@ -203,30 +284,21 @@ static int attach_new(int root, const char *name, const char *type, const char *
 
 int mounts_private(int root, const struct confine_limits *limits, struct error *err)
 {
-	static const struct {
-		const char *name, *mode;
-		unsigned attributes;
-	} WRITABLE[] = {
-		{ "workspace", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV },
-		{ "tmp", "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV },
-		{ "dev/shm", "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC },
-	};
-	char options[128];
-
-	for (size_t i = 0; i < sizeof WRITABLE / sizeof *WRITABLE; i++) {
-		snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=%s", (unsigned long long)limits->workspace_bytes,
-			 (unsigned long long)limits->workspace_inodes, WRITABLE[i].mode);
-		if (attach_new(root, WRITABLE[i].name, "tmpfs", options, WRITABLE[i].attributes, err) < 0)
-			return -1;
-	}
-	if (attach_new(root, "dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
+	/* The host has 4096 pseudo-terminals for all together (pty(7)). */
+	if (make_writable(root, limits, err) < 0 ||
+	    attach_new(root, "dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620,max=64", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+		       err) < 0 ||
+	    attach_new(root, "proc", "proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err) < 0)
 		return -1;
-	return attach_new(root, "proc", "proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	/* The kernel lets a further namespace mount its /proc only while this one is whole. */
+	return limits->profile == PROFILE_NONE ? 0 : cover(root, err);
 }
 
 int mounts_make_private(struct error *err)
 {
+	/* The first call that needs a capability, which a security module may have taken from the namespace. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the mounts of the sandbox private");
+		return error_set(err, errno == EPERM || errno == EACCES ? FAILURE_USERNS_DENIED : FAILURE_MOUNT_DENIED, errno,
+				 "using a capability inside the new user namespace, to make its mounts private");
 	return 0;
 }

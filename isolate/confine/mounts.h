@@ -35,9 +35,14 @@ int mounts_attach(int tree, int dir, const char *name, struct error *err);
  */
 int mounts_put(int tree, int root, const char *path, struct error *err);
 
+/* A file of the root that stands for /proc/meminfo, where there is one. */
+#define MOUNTS_MEMINFO "run/cordon/meminfo"
+
 /*
- * Mounts what every execution has for itself over the directories that the root provides: /workspace, /tmp and /dev/shm as sized tmpfs (mode 1777, /workspace 0700),
- * /dev/pts as a new instance, and /proc of the current process namespace. root is a descriptor of the root directory. 0 or -1.
+ * Mounts what every execution has for itself over the directories that the root provides: /workspace, /tmp,
+ * /var/tmp, /dev/shm and /home/user as parts of one tmpfs of limits->workspace_bytes, /dev/pts as a new
+ * instance, and /proc of the current process namespace, with what in it is the host's covered.
+ * root: a descriptor of the root directory. Returns 0, or -1 with MOUNT_DENIED or PROC_MASKED.
  */
 int mounts_private(int root, const struct confine_limits *limits, struct error *err);
 

@@ -24,6 +24,7 @@ void plan_begin(struct plan_builder *b)
 	b->head.version = PLAN_VERSION;
 	b->head.runner_fd_index = -1;
 	b->head.view_fd_index = -1;
+	b->head.command = b->head.directory = b->head.otherwise = b->head.workspace = plan_add_text(b, "", 0);
 }
 
 void plan_abandon(struct plan_builder *b)
@@ -125,6 +126,7 @@ static int write_all(int fd, const void *bytes, size_t length)
 int plan_finish(struct plan_builder *b, struct error *err)
 {
 	struct buffer *tables[] = { &b->argv, &b->env, &b->binds, &b->files, &b->copies, &b->bytes };
+	struct plan_text *texts[] = { &b->head.command, &b->head.directory, &b->head.otherwise, &b->head.workspace };
 	const size_t count = sizeof tables / sizeof *tables;
 	size_t end = sizeof b->head;
 	int fd = -1;
@@ -148,8 +150,8 @@ int plan_finish(struct plan_builder *b, struct error *err)
 	shift(&b->binds, sizeof(struct plan_bind), 2, (uint32_t)end);
 	shift(&b->files, sizeof(struct plan_file), 2, (uint32_t)end);
 	shift(&b->copies, sizeof(struct plan_copy), 1, (uint32_t)end);
-	b->head.command.offset += (uint32_t)end;
-	b->head.directory.offset += (uint32_t)end;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		texts[i]->offset += (uint32_t)end;
 	b->head.size = (uint32_t)(end + b->bytes.length);
 
 	fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -214,7 +216,8 @@ const struct plan *plan_open(int fd, struct error *err)
 		return NULL;
 	}
 	if (p->magic != PLAN_MAGIC || p->version != PLAN_VERSION || p->size != (uint64_t)st.st_size || !check_text(p, p->command) ||
-	    !check_text(p, p->directory) || !check_texts(p, p->argv, sizeof(struct plan_text), 1) ||
+	    !check_text(p, p->directory) || !check_text(p, p->otherwise) || !check_text(p, p->workspace) ||
+	    !check_texts(p, p->argv, sizeof(struct plan_text), 1) ||
 	    !check_texts(p, p->env, sizeof(struct plan_text), 1) || !check_texts(p, p->binds, sizeof(struct plan_bind), 2) ||
 	    !check_texts(p, p->files, sizeof(struct plan_file), 2) || !check_texts(p, p->copies, sizeof(struct plan_copy), 1)) {
 		error_set(err, FAILURE_INTERNAL, 0, "the plan of the sandbox is damaged, or cordon and cordon-init are of different versions");

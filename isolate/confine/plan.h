@@ -46,6 +46,8 @@ struct plan {
 	uint32_t inside_uid, inside_gid; /* what to become */
 	struct plan_text command;      /* path to execute, looked up on the environment's PATH when it has no slash */
 	struct plan_text directory;    /* working directory */
+	struct plan_text otherwise;    /* the directory to take where that one cannot be entered; empty: it must */
+	struct plan_text workspace;    /* tier subprocess: the directory of the host's that init makes for the run */
 	struct plan_table argv, env;   /* rows: struct plan_text */
 	struct plan_table binds, files, copies;
 	int32_t view_fd_index;         /* descriptor of the view's detached mount, or -1 */

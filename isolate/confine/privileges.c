@@ -127,25 +127,44 @@ static int write_proc(const char *path, const char *text)
 	return wrote == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-int privileges_forbid_nesting(uint32_t *layers, struct error *err)
+/*
+ * Limits of this user namespace, namespaces(7). The kernel counts each in the namespaces above, too, so what
+ * a program takes here is taken from the caller, whose own limits stay above these. Fanotify and all other
+ * namespaces need no number: the filter refuses the one, and without a user namespace nobody makes the others.
+ */
+static const struct { const char *name, *value; } NAMESPACE_LIMITS[] = {
+	{ "max_inotify_instances", "16" },   /* of 128 that a user usually has */
+	{ "max_inotify_watches", "16384" },
+};
+
+int privileges_limit_namespace(uint32_t *layers, struct error *err)
 {
+	char path[64];
+
+	for (size_t i = 0; i < sizeof NAMESPACE_LIMITS / sizeof *NAMESPACE_LIMITS; i++) {
+		snprintf(path, sizeof path, "/proc/sys/user/%s", NAMESPACE_LIMITS[i].name);
+		/* A kernel without the thing has no limit of it. */
+		if (write_proc(path, NAMESPACE_LIMITS[i].value) != 0 && errno != ENOENT)
+			return error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %s", path, NAMESPACE_LIMITS[i].value);
+	}
 	if (write_proc("/proc/sys/user/max_user_namespaces", "0") != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "forbidding further user namespaces (/proc/sys/user/max_user_namespaces)");
+		return error_set(err, FAILURE_USERNS_DENIED, errno,
+				 "forbidding further user namespaces (/proc/sys/user/max_user_namespaces)");
 	*layers |= LAYER_NO_NESTED_NAMESPACES;
 	return 0;
 }
 
-int privileges_map_self(uid_t outside_uid, gid_t outside_gid, struct error *err)
+int privileges_map_self(uid_t uid, gid_t gid, struct error *err)
 {
 	char line[48];
 
 	if (write_proc("/proc/self/setgroups", "deny") != 0)
 		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups");
-	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)outside_uid);
+	snprintf(line, sizeof line, "%u %u 1", (unsigned)uid, (unsigned)uid);
 	if (write_proc("/proc/self/uid_map", line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping user %d", INSIDE_ID);
-	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)outside_gid);
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping user %u", (unsigned)uid);
+	snprintf(line, sizeof line, "%u %u 1", (unsigned)gid, (unsigned)gid);
 	if (write_proc("/proc/self/gid_map", line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping group %d", INSIDE_ID);
+		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping group %u", (unsigned)gid);
 	return 0;
 }

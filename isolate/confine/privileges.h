@@ -8,8 +8,6 @@
 
 #include "isolate/error.h"
 
-#define INSIDE_ID 1000 /* the user and the group of every program in a sandbox with namespaces */
-
 /* Makes every permitted capability inheritable and ambient, so that it survives an execve(2) by a user that is not root. Async-signal-safe. 0 or -1 with errno. */
 int privileges_keep_over_exec(void);
 
@@ -31,10 +29,17 @@ int privileges_drop(uint32_t *layers, struct error *err);
  */
 int privileges_die_with(int lifeline, struct error *err);
 
-/* No user namespace may be made below this one: user.max_user_namespaces = 0, through /proc. *layers gains LAYER_NO_NESTED_NAMESPACES. */
-int privileges_forbid_nesting(uint32_t *layers, struct error *err);
+/*
+ * Sets the limits of the calling process's user namespace, through /proc/sys/user: no namespace below it,
+ * and a part of what the kernel grants a user of inotify. *layers gains LAYER_NO_NESTED_NAMESPACES.
+ * Returns 0, or -1 with LIMIT_DENIED or USERNS_DENIED. namespaces(7).
+ */
+int privileges_limit_namespace(uint32_t *layers, struct error *err);
 
-/* Writes the single-id maps of the calling process, just placed in a new user namespace by an ordinary user: inside -> outside. */
-int privileges_map_self(uid_t outside_uid, gid_t outside_gid, struct error *err);
+/*
+ * Maps uid and gid to the same numbers one namespace further out, for the calling process, which is in a
+ * new user namespace. Returns 0, or -1 with USERNS_DENIED.
+ */
+int privileges_map_self(uid_t uid, gid_t gid, struct error *err);
 
 #endif

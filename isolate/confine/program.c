@@ -85,7 +85,7 @@ static int confine_child(struct program_start *s)
 
 	if (setsid() < 0 || (s->terminal >= 0 && take_terminal(s->terminal) < 0))
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "giving the program a session and a terminal of its own");
-	if (chdir(plan_string(p, p->directory)) != 0)
+	if (chdir(plan_string(p, p->directory)) != 0 && (p->otherwise.length == 0 || chdir(plan_string(p, p->otherwise)) != 0))
 		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "entering the working directory %s", plan_string(p, p->directory));
 	if (runner_fd >= 0 && runner_fd != RUNNER_FD && (runner_fd = dup2(runner_fd, RUNNER_FD)) < 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "passing the runner's socket on");

@@ -52,7 +52,9 @@ int report_listener(int socket, int listener, struct error *err)
 	report_init(&r, REPORT_LISTENER);
 	status = message_send(socket, &r, sizeof r, &listener, 1);
 	if (status != 0)
-		error_set(err, FAILURE_SECCOMP_DENIED, errno, "passing the filter's listener to the supervisor");
+		error_set(err, errno == ETOOMANYREFS ? FAILURE_RESOURCES_EXHAUSTED : FAILURE_SECCOMP_DENIED, errno,
+			  "passing the filter's listener to the supervisor%s",
+			  errno == ETOOMANYREFS ? ": this user's programs have more descriptors in flight than RLIMIT_NOFILE" : "");
 	close(listener);
 	return status;
 }

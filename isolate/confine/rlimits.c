@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Per-process limits. See rlimits.h.
+ * Per-process limits, and those per user that the kernel also counts by user namespace. See rlimits.h.
  *
  * Soft and hard limit are set alike, so that the program cannot raise one again; only CPU time has a second between them, for SIGXCPU before SIGKILL.
  * RLIMIT_NPROC counts the processes of one user in one user namespace (since Linux 5.14): in the tier namespace that is this sandbox alone.
@@ -43,9 +43,45 @@ static rlim_t mapped_now(void)
 	return pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
+/*
+ * What is counted per user (setrlimit(2), mq_overview(7)): the caller's other programs share the number
+ * with the sandbox, so a program gets a part of it, or what is left of a smaller one.
+ */
+static const struct { int resource; const char *name; rlim_t most; } SHARED_WITH_USER[] = {
+	{ RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 2048 },   /* queued signals and timers; a usual limit: 90,000 */
+	{ RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 819200 },     /* bytes in POSIX queues; the kernel's own default */
+	{ RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 4 << 20 },      /* a usual limit: 8 MiB */
+};
+
+static int limit_shared(struct error *err)
+{
+	for (size_t i = 0; i < sizeof SHARED_WITH_USER / sizeof *SHARED_WITH_USER; i++) {
+		struct rlimit now;
+		rlim_t most = SHARED_WITH_USER[i].most;
+
+		if (getrlimit((__rlimit_resource_t)SHARED_WITH_USER[i].resource, &now) == 0 && now.rlim_max < most)
+			most = now.rlim_max;
+		if (set(SHARED_WITH_USER[i].resource, SHARED_WITH_USER[i].name, most, most, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * 1 and not 0: where kernel.core_pattern names a handler the kernel ignores the size of a core file, but
+ * starts no handler at 1 (do_coredump()). A hard limit of 0 cannot be raised: allowance.c says what follows.
+ */
+static int limit_core(struct error *err)
+{
+	struct rlimit now;
+	rlim_t most = getrlimit(RLIMIT_CORE, &now) == 0 && now.rlim_max < 1 ? 0 : 1;
+
+	return set(RLIMIT_CORE, "RLIMIT_CORE", most, most, err);
+}
+
 int rlimits_apply(const struct confine_limits *limits, unsigned own_processes, struct error *err)
 {
-	if (set(RLIMIT_CORE, "RLIMIT_CORE", 0, 0, err) < 0 ||
+	if (limit_core(err) < 0 || limit_shared(err) < 0 ||
 	    set(RLIMIT_FSIZE, "RLIMIT_FSIZE", limits->fsize_bytes, limits->fsize_bytes, err) < 0 ||
 	    set(RLIMIT_NOFILE, "RLIMIT_NOFILE", limits->open_files, limits->open_files, err) < 0)
 		return -1;

@@ -31,7 +31,9 @@
 static const char *const DEVICES[] = { "null", "zero", "full", "random", "urandom", "tty" };
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
 
-static const char *const DIRECTORIES[] = { "proc", "dev", "dev/pts", "dev/shm", "tmp", "workspace", "etc", "run" };
+static const char *const DIRECTORIES[] = {
+	"proc", "dev", "dev/pts", "dev/shm", "tmp", "var", "var/tmp", "workspace", "home", "home/user", "etc", "run",
+};
 
 static const struct { const char *name, *target; } LINKS[] = {
 	{ "dev/fd", "/proc/self/fd" }, { "dev/stdin", "/proc/self/fd/0" }, { "dev/stdout", "/proc/self/fd/1" },

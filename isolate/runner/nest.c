@@ -97,10 +97,9 @@ static int isolate(struct nest *n)
 {
 	int root, status;
 
-	if (privileges_map_self(INSIDE_ID, INSIDE_ID, &n->error) < 0)
+	if (privileges_map_self(n->spawn->limits.uid, n->spawn->limits.gid, &n->error) < 0)
 		return -1;
-	if (sethostname("cordon", 6) != 0)
-		return error_set(&n->error, FAILURE_USERNS_DENIED, errno, "using a capability inside the namespace of an execution");
+	(void)!sethostname("cordon", 6); /* the server's own name is the same one, or was refused */
 	if (!(n->spawn->limits.flags & LIMIT_HOST_NETWORK) && loopback_up(&n->error) < 0)
 		return -1;
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -108,7 +107,7 @@ static int isolate(struct nest *n)
 		return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "opening the root");
 	status = remount(n, root);
 	close(root);
-	if (status < 0 || privileges_forbid_nesting(&n->layers, &n->error) < 0)
+	if (status < 0 || privileges_limit_namespace(&n->layers, &n->error) < 0)
 		return -1;
 	if (chdir("/workspace") != 0)
 		return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "entering the workspace");

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,17 +151,6 @@ static void close_all(struct server *s, bool passed)
 	}
 }
 
-/* A descriptor for each client and several for each execution: as many as the user may have. */
-static void raise_descriptors(void)
-{
-	struct rlimit own;
-
-	if (getrlimit(RLIMIT_NOFILE, &own) == 0 && own.rlim_cur < own.rlim_max) {
-		own.rlim_cur = own.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &own);
-	}
-}
-
 int server_run(const struct server_options *options, struct error *err)
 {
 	struct server s = { .options = options, .listener = -1, .started_us = server_now_us() };
@@ -170,7 +158,6 @@ int server_run(const struct server_options *options, struct error *err)
 	int status;
 
 	signal(SIGPIPE, SIG_IGN);
-	raise_descriptors();
 	status = open_all(&s, &passed, err);
 	if (status == 0 && options->is_private) {
 		connection_new(&s, options->connection);

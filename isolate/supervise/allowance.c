@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
+#include "isolate/confine/proc_file.h"
 
 /* What these limits do not stop, for the record. */
 static void note(struct confinement *c, const char *text)
@@ -55,6 +56,15 @@ static uint32_t open_files(const struct options *o, struct confinement *c)
 	return (uint32_t)o->nofile;
 }
 
+/*
+ * A program is the user that calls, by the same number, so that what compares an owner (git's index) finds
+ * what it expects. Root's program is another user outside, and an ordinary one inside.
+ */
+static uint32_t inside_id(uint32_t own)
+{
+	return own == 0 ? 1000 : own;
+}
+
 void allowance_limits(const struct composition_input *in, struct confine_limits *l, struct confinement *c)
 {
 	const struct options *o = in->options;
@@ -62,6 +72,8 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	bool own_user = in->isolated || in->outside_uid != geteuid();
 
 	memset(l, 0, sizeof *l);
+	l->uid = in->isolated ? inside_id(geteuid()) : in->outside_uid;
+	l->gid = in->isolated ? inside_id(getegid()) : in->outside_gid;
 	l->memory_bytes = (uint64_t)o->memory_bytes;
 	l->fsize_bytes = (uint64_t)o->fsize_bytes;
 	l->workspace_bytes = (uint64_t)o->workspace_bytes;
@@ -90,6 +102,17 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	};
 }
 
+/* Whether a crash inside starts a handler of the host's, core(5): see limit_core() in rlimits.c. */
+static bool starts_core_handler(void)
+{
+	struct rlimit core;
+	char pattern[128];
+
+	return getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max < 1 &&
+	       proc_file_read("/proc/sys/kernel/core_pattern", pattern, sizeof pattern) > 0 &&
+	       (pattern[0] == '|' || pattern[0] == '@');
+}
+
 void allowance_notes(const struct composition_input *in, struct confinement *c)
 {
 	c->view = in->isolated ? "bind" : "host";
@@ -97,6 +120,11 @@ void allowance_notes(const struct composition_input *in, struct confinement *c)
 	note(c, "an attack on the host's kernel, which every program shares");
 	if (in->isolated && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
 		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
+	note(c, "using a part of what the kernel counts for the caller's user over all namespaces: descriptors in flight "
+		"between processes, pages of pipes, inotify watches, queued signals, locked memory");
+	if (starts_core_handler())
+		note(c, "starting the host's handler of core files by a crash: the caller's hard limit on core files is 0 "
+			"(ulimit -Hc), and would have to be 1 for that");
 	if (!in->cgroup)
 		note(c, "using memory that is in no process: the kernel's buffers for pipes and sockets, shared pages given back with madvise. Only a cgroup counts those");
 	if (!in->isolated)

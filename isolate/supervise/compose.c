@@ -164,7 +164,6 @@ static int compose_request(const struct composition_input *in, struct compositio
 	struct plan_builder b;
 
 	plan_begin(&b);
-	b.head.command = b.head.directory = plan_add_text(&b, "", 0);
 	b.head.output_limit = (uint64_t)o->output_limit_bytes;
 	b.head.body_flags = (in->flags & EXECUTE_VALIDATE_ONLY ? REQUEST_VALIDATE_ONLY : 0) | (in->flags & EXECUTE_SKIP_VALIDATION ? REQUEST_SKIP_VALIDATION : 0);
 	plan_add_file(&b, REQUEST_SOURCE, in->program->text, in->program->length);
@@ -257,10 +256,49 @@ static int name_workspace(struct composition *out, struct error *err)
 	return 0;
 }
 
+/*
+ * The caller's directory, as it is called inside: below the deepest of the named trees that shows it.
+ * Returns false when none does.
+ */
+static bool shown_directory(const struct options *o, char path[PATH_MAX])
+{
+	char here[PATH_MAX], source[PATH_MAX];
+	size_t deepest = 0;
+
+	if (!getcwd(here, sizeof here))
+		return false;
+	for (size_t i = 0; i < o->ro_count; i++) {
+		size_t length = realpath(o->ro[i].source, source) ? strlen(source) : 0;
+		int written;
+
+		if (length <= deepest || strncmp(here, source, length) != 0 || (length > 1 && here[length] != '/' && here[length] != '\0'))
+			continue;
+		written = snprintf(path, PATH_MAX, "%s%s%s", o->ro[i].target, length > 1 ? "" : "/", here + length);
+		if (written > 0 && written < PATH_MAX)
+			deepest = length;
+	}
+	return deepest > 0;
+}
+
+/* Where the program starts. What was asked for must be there; the caller's own directory may be hidden. */
+static void choose_directory(const struct composition_input *in, struct plan_builder *b, const char *workspace)
+{
+	char shown[PATH_MAX];
+
+	if (in->options->cwd) {
+		b->head.directory = plan_add_text(b, in->options->cwd, strlen(in->options->cwd));
+	} else if (in->isolated && in->program->kind != PROGRAM_BODY && shown_directory(in->options, shown)) {
+		b->head.directory = plan_add_text(b, shown, strlen(shown));
+		b->head.otherwise = plan_add_text(b, workspace, strlen(workspace));
+	} else {
+		b->head.directory = plan_add_text(b, workspace, strlen(workspace));
+	}
+}
+
 int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err)
 {
 	struct confinement *c = &result->confinement;
-	const char *home = "/workspace", *temporary = "/tmp";
+	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
 	enum program_kind kind = in->program->kind;
 	struct plan_builder b;
 	int status = -1;
@@ -280,18 +318,19 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	b.head.root_bytes = ROOT_BYTES;
 	b.head.rows = (uint16_t)in->rows;
 	b.head.columns = (uint16_t)in->columns;
-	b.head.inside_uid = in->isolated ? INSIDE_ID : in->outside_uid;
-	b.head.inside_gid = in->isolated ? INSIDE_ID : in->outside_gid;
+	b.head.inside_uid = out->spawn.limits.uid;
+	b.head.inside_gid = out->spawn.limits.gid;
 	if (!in->isolated) {
 		if (name_workspace(out, err) < 0)
 			goto out;
-		home = temporary = out->workspace;
+		home = temporary = directory = out->workspace;
 	}
-	b.head.directory = plan_add_text(&b, home, strlen(home));
+	choose_directory(in, &b, directory);
+	b.head.workspace = plan_add_text(&b, out->workspace, strlen(out->workspace));
 	if (environment_add(&b, in->options, home, temporary, err) < 0)
 		goto out;
 	if (in->isolated)
-		runtime_add(&b, in->options);
+		runtime_add(&b, in->options, &out->spawn.limits, kind == PROGRAM_BODY);
 	if (in->isolated && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
 		goto out;
 	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)

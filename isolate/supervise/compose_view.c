@@ -165,16 +165,17 @@ static void note_scratch(const struct options *o, const char *target, struct com
 		}
 }
 
-static void begin_config(const struct composition_input *in, struct plan_builder *config)
+static void begin_config(const struct composition_input *in, const struct confine_limits *limits,
+			 struct plan_builder *config)
 {
 	const char *home = getenv("HOME");
 
 	plan_begin(config);
 	config->head.inside_uid = in->outside_uid;
 	config->head.inside_gid = in->outside_gid;
-	config->head.root_bytes = INSIDE_ID;
+	config->head.limits.uid = limits->uid;
+	config->head.limits.gid = limits->gid;
 	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->events ? CONFIG_SEND_OPENS : 0);
-	config->head.command = plan_add_text(config, "", 0);
 	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
 }
 
@@ -188,7 +189,7 @@ int compose_view(const struct composition_input *in, struct plan_builder *b, str
 
 	if (b->binds.failed || b->bytes.failed)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "building the plan of the sandbox");
-	begin_config(in, &config);
+	begin_config(in, &out->spawn.limits, &config);
 	for (size_t i = 0; i < count; i++)
 		number += rows[i].flags & PLAN_BIND_VIEW ? 1 : 0;
 	if (number > 0)

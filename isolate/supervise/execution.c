@@ -155,6 +155,8 @@ static int start(struct execution *x, unsigned flags)
 	if (watch_output(x) < 0)
 		goto out;
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
+	request.inside_uid = x->composition.spawn.limits.uid;
+	request.inside_gid = x->composition.spawn.limits.gid;
 	request.outside_uid = x->outside_uid = in.outside_uid;
 	request.outside_gid = x->outside_gid = in.outside_gid;
 	if (launch_init(&request, &x->launch, x->err) < 0)

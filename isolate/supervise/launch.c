@@ -180,11 +180,11 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 	if (write_file(path, "deny") != 0)
 		return error_set(err, denied(errno), errno, "denying setgroups in the new user namespace (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
-	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_uid);
+	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_uid, (unsigned)r->outside_uid);
 	if (write_file(path, line) != 0)
 		return error_set(err, denied(errno), errno, "mapping the user id of the sandbox (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/gid_map", (int)pid);
-	snprintf(line, sizeof line, "%d %u 1", INSIDE_ID, (unsigned)r->outside_gid);
+	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_gid, (unsigned)r->outside_gid);
 	if (write_file(path, line) != 0)
 		return error_set(err, denied(errno), errno, "mapping the group id of the sandbox (%s)", path);
 	return 0;

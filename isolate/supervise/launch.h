@@ -28,8 +28,8 @@ struct launch_request {
 	bool isolated;      /* make namespaces */
 	bool host_network;  /* but not this one */
 	int standard[3];    /* become 0, 1, 2; kept by the caller */
-	uid_t outside_uid;  /* what the inside id is on the host */
-	gid_t outside_gid;
+	uid_t inside_uid, outside_uid;  /* the program's id as it sees it, and what that is on the host */
+	gid_t inside_gid, outside_gid;
 };
 
 /*

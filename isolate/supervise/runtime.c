@@ -11,44 +11,92 @@
 
 #include "isolate/supervise/runtime.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
-/* The system runtime: what every program needs and nobody keeps secrets in. */
-static const struct { const char *path; unsigned flags; } RUNTIME[] = {
-	{ "/usr", 0 },
-	{ "/bin", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/sbin", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/lib", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/lib32", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/lib64", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/libx32", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/etc/ld.so.cache", PLAN_BIND_OPTIONAL },
-	{ "/etc/alternatives", PLAN_BIND_OPTIONAL },
-	{ "/etc/ssl/certs", PLAN_BIND_OPTIONAL },
-	{ "/etc/localtime", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
-	{ "/etc/os-release", PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL },
+#include "isolate/confine/mounts.h"
+
+#define COPIED_MOST (64 * 1024)
+
+enum {
+	OPTIONAL = PLAN_BIND_OPTIONAL,
+	LIKE_HOST = PLAN_BIND_LIKE_HOST | PLAN_BIND_OPTIONAL,
+	COMMANDS_ONLY = 1 << 16,
+	COPIED = 1 << 17,
 };
 
+/*
+ * The system runtime, and public configuration of the programs in it: what anybody may read and nobody keeps
+ * secrets in. The last component may be a pattern. COMMANDS_ONLY: of no use to a function body. COPIED: a
+ * small file, for which a mount of its own would cost more than its text.
+ */
+static const struct { const char *path; unsigned flags; const char *why; } RUNTIME[] = {
+	{ "/usr", 0, "programs and libraries" },
+	{ "/bin", LIKE_HOST, "programs" },
+	{ "/sbin", LIKE_HOST, "programs" },
+	{ "/lib", LIKE_HOST, "libraries" },
+	{ "/lib32", LIKE_HOST, "libraries" },
+	{ "/lib64", LIKE_HOST, "libraries" },
+	{ "/libx32", LIKE_HOST, "libraries" },
+	{ "/etc/ld.so.cache", OPTIONAL, "where the dynamic linker finds libraries" },
+	{ "/etc/alternatives", OPTIONAL, "links of /usr/bin lead through it" },
+	{ "/etc/localtime", LIKE_HOST, "the time zone" },
+	{ "/etc/timezone", COPIED, "the time zone's name" },
+	{ "/etc/os-release", LIKE_HOST, "which distribution this is" },
+	{ "/etc/ssl/certs", OPTIONAL, "certificates of authorities" },
+	{ "/etc/ssl/openssl.cnf", COPIED, "OpenSSL fails without its configuration" },
+	{ "/etc/pki/tls/certs", OPTIONAL, "certificates of authorities (Fedora)" },
+	{ "/etc/pki/ca-trust", OPTIONAL, "certificates of authorities (Fedora)" },
+	{ "/etc/crypto-policies", OPTIONAL, "included by OpenSSL's configuration (Fedora)" },
+	{ "/etc/services", COPIED, "getservbyname(3)" },
+	{ "/etc/protocols", COPIED, "getprotobyname(3)" },
+	{ "/etc/mime.types", OPTIONAL, "types of files by their names" },
+	{ "/etc/inputrc", COPIED | COMMANDS_ONLY, "keys of readline(3)" },
+	{ "/etc/fonts", OPTIONAL, "fontconfig finds no font without it" },
+	{ "/var/cache/fontconfig", OPTIONAL, "else each program reads all fonts" },
+	{ "/etc/matplotlibrc", COPIED, "matplotlib cannot be imported without it" },
+	{ "/etc/java-*", OPTIONAL | COMMANDS_ONLY, "Java does not start without it" },
+	{ "/etc/maven", OPTIONAL | COMMANDS_ONLY, "Maven does not start without it" },
+	{ "/etc/ImageMagick-*", OPTIONAL | COMMANDS_ONLY, "without policy.xml all is allowed" },
+	{ "/etc/ghostscript", OPTIONAL | COMMANDS_ONLY, "fonts" },
+	{ "/var/lib/ghostscript", OPTIONAL | COMMANDS_ONLY, "fonts" },
+	{ "/etc/R", OPTIONAL | COMMANDS_ONLY, "R finds no package without it" },
+	{ "/etc/texmf", OPTIONAL | COMMANDS_ONLY, "TeX" },
+	{ "/var/lib/texmf", OPTIONAL | COMMANDS_ONLY, "TeX formats" },
+	{ "/etc/php", OPTIONAL | COMMANDS_ONLY, "which modules PHP loads" },
+	{ "/etc/gnucobol", OPTIONAL | COMMANDS_ONLY, "the COBOL compiler" },
+	{ "/etc/fpc*.cfg", OPTIONAL | COMMANDS_ONLY, "the Pascal compiler finds no units without it" },
+	{ "/etc/groff", OPTIONAL | COMMANDS_ONLY, "man(1)" },
+	{ "/etc/manpath.config", COPIED | COMMANDS_ONLY, "man(1)" },
+	{ "/etc/chromium.d", OPTIONAL | COMMANDS_ONLY, "Chromium's wrapper does not start without it" },
+};
+
+/* Made up: names of hosts. */
 static const struct { const char *path, *content, *content_online; } ETC[] = {
-	{ "/etc/passwd", "root:x:0:0:root:/:/usr/sbin/nologin\nuser:x:1000:1000:user:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n", NULL },
-	{ "/etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n", NULL },
 	{ "/etc/hostname", "cordon\n", NULL },
 	{ "/etc/hosts", "127.0.0.1 localhost cordon\n::1 localhost\n", NULL },
-	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", "passwd: files\ngroup: files\nhosts: files dns\n" },
+	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n",
+	  "passwd: files\ngroup: files\nhosts: files dns\n" },
 };
 
-/* A file of the host's, as the caller sees it, for programs that share the host's network. */
-static void add_host_file(struct plan_builder *b, const char *path)
+/* A small file of the host's, as it is now. One that cannot be read is empty, or left out if it is optional. */
+static void add_host_file(struct plan_builder *b, const char *path, bool is_optional)
 {
-	char text[65536];
+	char text[COPIED_MOST];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text);
 
 	if (fd >= 0)
 		close(fd);
-	plan_add_file(b, path, text, length > 0 ? (size_t)length : 0);
+	if (length >= 0 || !is_optional)
+		plan_add_file(b, path, text, length > 0 ? (size_t)length : 0);
 }
 
 unsigned runtime_flags(const struct options *o)
@@ -56,30 +104,109 @@ unsigned runtime_flags(const struct options *o)
 	return PLAN_BIND_RUNTIME | (o->view == VIEW_FUSE ? PLAN_BIND_VIEW : 0);
 }
 
-void runtime_add(struct plan_builder *b, const struct options *o)
+/* A row whose last component is a pattern, for each name in its directory that matches. */
+static void add_matches(struct plan_builder *b, const char *pattern, unsigned flags)
+{
+	const char *slash = strrchr(pattern, '/');
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "%.*s", (int)(slash - pattern), pattern);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (fnmatch(slash + 1, entry->d_name, FNM_PERIOD) != 0)
+			continue;
+		snprintf(path, sizeof path, "%.*s/%s", (int)(slash - pattern), pattern, entry->d_name);
+		plan_add_bind(b, path, path, flags);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* What is there for anybody: a program that root runs is another user, who could not look at the rest. */
+static bool is_public(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (st.st_mode & (S_ISDIR(st.st_mode) ? 0005 : 0004));
+}
+
+static void add_runtime(struct plan_builder *b, const struct options *o, bool is_body)
+{
+	for (size_t i = 0; i < sizeof RUNTIME / sizeof *RUNTIME; i++) {
+		unsigned flags = (RUNTIME[i].flags & ~(unsigned)(COMMANDS_ONLY | COPIED)) | runtime_flags(o);
+
+		if (is_body && (RUNTIME[i].flags & COMMANDS_ONLY))
+			continue;
+		if ((RUNTIME[i].flags & COPIED) && is_public(RUNTIME[i].path))
+			add_host_file(b, RUNTIME[i].path, true);
+		else if (RUNTIME[i].flags & COPIED)
+			continue;
+		else if (strchr(RUNTIME[i].path, '*'))
+			add_matches(b, RUNTIME[i].path, flags);
+		else if (!(flags & OPTIONAL) || is_public(RUNTIME[i].path))
+			plan_add_bind(b, RUNTIME[i].path, RUNTIME[i].path, flags);
+	}
+}
+
+/* A program that asks how much memory there is hears of its limit, if that is below what the host has. */
+static void add_meminfo(struct plan_builder *b, const struct confine_limits *limits)
+{
+	static const char *const LINES[] = { "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached", "Active",
+					     "Inactive", "SwapTotal", "SwapFree", "Shmem", "Slab", "SReclaimable" };
+	struct buffer text = BUFFER_INIT;
+	struct sysinfo host;
+
+	if (limits->memory_bytes == 0 || sysinfo(&host) != 0 || limits->memory_bytes >= (uint64_t)host.totalram * host.mem_unit)
+		return;
+	for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++)
+		buffer_printf(&text, "%s:%*llu kB\n", LINES[i], (int)(23 - strlen(LINES[i])),
+			      i < 3 ? (unsigned long long)limits->memory_bytes / 1024 : 0);
+	if (!text.failed)
+		plan_add_file(b, "/" MOUNTS_MEMINFO, text.data, text.length);
+	buffer_free(&text);
+}
+
+/* passwd(5), group(5): the program's user stands first, since it may have one of the other numbers. */
+static void add_accounts(struct plan_builder *b, const struct confine_limits *limits)
+{
+	char text[256];
+	int length = snprintf(text, sizeof text,
+			      "user:x:%u:%u:user:/home/user:/bin/sh\nroot:x:0:0:root:/:/usr/sbin/nologin\n"
+			      "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+			      (unsigned)limits->uid, (unsigned)limits->gid);
+
+	plan_add_file(b, "/etc/passwd", text, (size_t)length);
+	length = snprintf(text, sizeof text, "user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)limits->gid);
+	plan_add_file(b, "/etc/group", text, (size_t)length);
+}
+
+void runtime_add(struct plan_builder *b, const struct options *o, const struct confine_limits *limits, bool is_body)
 {
 	bool online = o->network == NETWORK_ALLOW;
 
-	for (size_t i = 0; i < sizeof RUNTIME / sizeof *RUNTIME; i++)
-		plan_add_bind(b, RUNTIME[i].path, RUNTIME[i].path, RUNTIME[i].flags | runtime_flags(o));
+	add_runtime(b, o, is_body);
 	for (size_t i = 0; i < sizeof ETC / sizeof *ETC; i++) {
 		const char *content = online && ETC[i].content_online ? ETC[i].content_online : ETC[i].content;
 
 		if (online && strcmp(ETC[i].path, "/etc/hosts") == 0)
-			add_host_file(b, ETC[i].path);
+			add_host_file(b, ETC[i].path, false);
 		else
 			plan_add_file(b, ETC[i].path, content, strlen(content));
 	}
 	if (online)
-		add_host_file(b, "/etc/resolv.conf");
+		add_host_file(b, "/etc/resolv.conf", false);
 	else
 		plan_add_file(b, "/etc/resolv.conf", "", 0);
+	add_accounts(b, limits);
+	add_meminfo(b, limits);
 }
 
 /* Whether a path inside lies in a directory that each execution has for itself. */
 static bool is_private(const char *path)
 {
-	static const char *const PRIVATE[] = { "/tmp", "/workspace", "/dev/shm" };
+	static const char *const PRIVATE[] = { "/tmp", "/var/tmp", "/workspace", "/dev/shm", "/home/user" };
 
 	for (size_t i = 0; i < sizeof PRIVATE / sizeof *PRIVATE; i++) {
 		size_t length = strlen(PRIVATE[i]);

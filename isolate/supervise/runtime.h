@@ -7,8 +7,11 @@
 #include "isolate/options.h"
 #include "isolate/runner/frame.h"
 
-/* Adds the system runtime and the made-up files of /etc to a plan. With the host's network its names and resolvers are the host's. */
-void runtime_add(struct plan_builder *b, const struct options *o);
+/*
+ * Adds the system runtime, public configuration and the made-up files of /etc to a plan; a body is shown
+ * less. limits: ids and memory of the program. With the host's network its names and resolvers are the host's.
+ */
+void runtime_add(struct plan_builder *b, const struct options *o, const struct confine_limits *limits, bool is_body);
 
 /* The flags of a bind that is the system's or the interpreter's and was not named. */
 unsigned runtime_flags(const struct options *o);
