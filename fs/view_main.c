@@ -24,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fs/anchors.h"
@@ -156,13 +157,56 @@ static int make_view(struct start *s)
 	return fill_view(s);
 }
 
+static bool write_map(pid_t pid, const char *file, uint32_t id)
+{
+	char path[40], lines[48];
+	int length = snprintf(lines, sizeof lines, "0 0 1\n%u %u 1\n", (unsigned)id, (unsigned)id), fd;
+	bool written;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	written = fd >= 0 && write(fd, lines, (size_t)length) == length;
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
 /*
- * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user needs a user namespace for that; no id is mapped there, because what counts for
- * reading is who it is on the host, and that stays.
+ * A user namespace in which root and the program's ids mean the same as outside. Only a process outside may
+ * map two ids, so a child that stays behind does it, once this one is inside.
+ */
+static int unshare_mapped(const struct plan *p)
+{
+	pid_t parent = getpid(), child;
+	int ends[2], status = -1, how;
+	char byte = 0;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) == 1 && write_map(parent, "uid_map", p->inside_uid) &&
+		      write_map(parent, "gid_map", p->inside_gid) ? 0 : 1);
+	}
+	if (child > 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0)
+		status = write(ends[1], &byte, 1) == 1 ? 0 : -1;
+	close(ends[0]);
+	close(ends[1]);
+	if (child > 0 && (waitpid(child, &how, 0) != child || how != 0))
+		status = -1;
+	return status;
+}
+
+/*
+ * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user needs a
+ * user namespace for that; no id is mapped there, because what counts for reading is who it is on the host,
+ * and that stays. So does root without CAP_SYS_ADMIN, as in a container, which is about to become another user.
  */
 static int leave_mounts(struct start *s)
 {
-	if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+	if (unshare(CLONE_NEWNS) != 0 &&
+	    (s->other_user ? unshare_mapped(s->config) : unshare(CLONE_NEWUSER | CLONE_NEWNS)) != 0)
 		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "giving the view's server a mount namespace of its own");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return error_set(&s->error, FAILURE_MOUNT_DENIED, errno, "making the mounts of the view's server private");

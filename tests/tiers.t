@@ -5,8 +5,8 @@ import os
 import shlex
 import subprocess
 
-from lib import sandbox, tap
-from lib.sandbox import body, environment, run
+from lib import leaks, sandbox, tap
+from lib.sandbox import CORDON, body, environment, run
 
 SUBPROCESS = ("--tier", "subprocess")
 
@@ -116,6 +116,32 @@ def _():
         workspace = record["stdout"].splitlines()[-1]
         tap.like(workspace, "^/", "its path")
         tap.ok(not os.path.lexists(workspace), "%s is gone" % workspace)
+
+
+@tap.test("root without CAP_SYS_ADMIN, as in a container, has a view")
+def _():
+    sandbox.need_root()
+    place = leaks.scratch()
+    os.chmod(place, 0o755)
+    with open(place + "/file", "w") as file:
+        file.write("seen")
+    record = run("--bounding-set=-sys_admin", CORDON, "run", "--json", "--ro", place, "--", "cat", place + "/file", command=[sandbox.need("setpriv")]).record
+    tap.equal(record["stdout"], "seen", "what the program reads: %r" % record["error"])
+
+
+@tap.cases("a host that refuses sethostname(2) is no obstacle to {0}", [("run", ("run", "--", "true")), ("exec", ("exec", "-"))])
+def _(_name, words):
+    strace = sandbox.need("strace")
+    result = run("-f", "-qq", "-e", "trace=sethostname", "-e", "inject=sethostname:error=EPERM", "-o", "/dev/null", CORDON, *words,
+                 stdin=b"return 1", command=[strace])
+    result.expect(0)
+
+
+@tap.cases("a kernel that is too old is said at once: {0}", [("run", ("run", "--json", "--", "true")), ("tier subprocess", ("run", "--json", "--tier", "subprocess", "--", "true"))])
+def _(_name, words):
+    result = run("--uname-2.6", CORDON, *words, command=[sandbox.need("setarch")])
+    tap.equal(result.failure, "kernel_too_old", "failure code")
+    tap.like(result.text, "is too old, 5.15 needed", "in words")
 
 
 tap.main()

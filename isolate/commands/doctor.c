@@ -20,6 +20,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/supervise/cgroup.h"
+#include "isolate/supervise/launch.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/options.h"
 #include "isolate/supervise/python.h"
@@ -46,19 +47,14 @@ static void missing(struct finding *f, const struct error *err)
 
 static void check_kernel(const struct patient *p, struct finding *f)
 {
+	struct error err = ERROR_INIT;
 	struct utsname name;
-	int major = 0, minor = 0;
 
 	(void)p;
-	if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-		return;
-	snprintf(f->text, sizeof f->text, "Linux %s on %s", name.release, name.machine);
-	if (major < 5 || (major == 5 && minor < 15)) {
-		struct error err = ERROR_INIT;
-
-		error_set(&err, FAILURE_MOUNT_DENIED, 0, "Linux %d.%d is older than 5.15, which cordon needs (mount_setattr, limits by user namespace)", major, minor);
+	if (uname(&name) == 0)
+		snprintf(f->text, sizeof f->text, "Linux %s on %s", name.release, name.machine);
+	if (launch_check_kernel(&err) < 0)
 		missing(f, &err);
-	}
 }
 
 /* Ubuntu's restriction lets the namespace be made and empties it of capabilities: say so, with a profile that lifts it for this program alone. */

@@ -34,7 +34,6 @@ enum seccomp_profile {
 enum limit_flags {
 	LIMIT_ISOLATED = 1,        /* tier namespace: fresh namespaces and an own root. Without it: tier subprocess */
 	LIMIT_HOST_NETWORK = 2,    /* the network namespace is the host's */
-	LIMIT_MEMORY_WATCH = 4,    /* no cgroup holds the memory: PID 1 sums it up */
 	LIMIT_ADDRESS_SPACE = 8,   /* RLIMIT_AS too, memory bytes above what the process holds when it is set */
 	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
 	LIMIT_TERMINAL = 32,       /* the program gets a pseudo-terminal */

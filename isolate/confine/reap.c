@@ -154,7 +154,7 @@ static void watch(struct loop *l)
 		usage->peak_memory_bytes = now.bytes;
 	if (now.processes > usage->peak_processes)
 		usage->peak_processes = now.processes;
-	if ((l->limits->flags & LIMIT_MEMORY_WATCH) && most > 0 && now.bytes > most &&
+	if (most > 0 && now.bytes > most &&
 	    watch_confirms(whole_namespace(l), most, now.processes)) {
 		l->ended->out_of_memory = 1;
 		end_all(l);

@@ -22,6 +22,7 @@
 #include "isolate/service/history.h"
 #include "isolate/service/job.h"
 #include "isolate/service/socket.h"
+#include "isolate/supervise/cgroup.h"
 
 #define STOP_S 10
 #define ACCEPTS_AT_ONCE 16
@@ -164,6 +165,7 @@ int server_run(const struct server_options *options, struct error *err)
 		if (s.connection_count > 0)
 			event_base_dispatch(s.base);
 	} else if (status == 0) {
+		cgroup_make_room();
 		fprintf(stderr, "cordon serve: listening at %s\n", passed ? "the socket that was passed" : options->socket);
 		event_base_dispatch(s.base);
 	}

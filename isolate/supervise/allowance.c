@@ -81,7 +81,7 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	l->processes = (uint32_t)o->pids;
 	l->open_files = open_files(o, c);
 	l->cpu_seconds = o->timeout_us > 0 ? (uint32_t)((o->timeout_us + 999999) / 1000000 + 1) : 0;
-	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) | (in->cgroup ? 0 : LIMIT_MEMORY_WATCH) |
+	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) |
 		   (body || o->limit_address_space ? LIMIT_ADDRESS_SPACE : 0) | (o->wait_all && !body ? LIMIT_WAIT_ALL : 0) |
 		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0) |
 		   (in->events ? LIMIT_EVENTS : 0);
@@ -93,13 +93,23 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	c->limits = (struct enforcers){
 		.wall_time = o->timeout_us > 0 ? "timerfd" : NULL,
 		.cpu_time = l->cpu_seconds > 0 ? "rlimit" : NULL,
-		.memory = in->cgroup ? "cgroup" : l->flags & LIMIT_ADDRESS_SPACE ? "watchdog, rlimit" : "watchdog",
+		.memory = l->flags & LIMIT_ADDRESS_SPACE ? in->cgroup ? "watchdog, cgroup, rlimit" : "watchdog, rlimit"
+							 : in->cgroup ? "watchdog, cgroup" : "watchdog",
 		.processes = in->cgroup ? "cgroup, rlimit" : own_user ? "rlimit" : "watchdog",
 		.file_size = "rlimit",
 		.open_files = "rlimit",
 		.output_size = "supervisor",
 		.workspace_size = in->isolated ? "tmpfs" : NULL,
 	};
+}
+
+int64_t allowance_most_memory(const struct options *o)
+{
+	int64_t most = o->memory_bytes + o->workspace_bytes;
+
+	for (size_t i = 0; i < o->ro_count; i++)
+		most += o->ro[i].scratch ? o->workspace_bytes : 0;
+	return most;
 }
 
 /* Whether a crash inside starts a handler of the host's, core(5): see limit_core() in rlimits.c. */

@@ -25,6 +25,8 @@
 
 #include "isolate/supervise/locate.h"
 
+#define LEAF "cordon-caller"
+
 static const char *const CONTROLLERS[] = { "memory", "pids" };
 
 static ssize_t read_at(int directory, const char *name, char *text, size_t size)
@@ -115,57 +117,101 @@ static bool find_own(char *path, size_t size)
 	return found;
 }
 
-/* Opens a directory in which a cgroup can be made; *obstacle says why there is none. */
-static int find_place(const char **obstacle)
+/* Whether the caller's process is the only one in a cgroup. */
+static bool is_alone(int directory)
+{
+	char text[64], own[16];
+
+	snprintf(own, sizeof own, "%d\n", (int)getpid());
+	return read_at(directory, "cgroup.procs", text, sizeof text) > 0 && strcmp(text, own) == 0;
+}
+
+/* Moves the caller to the leaf beside which sandboxes are made. The leaf stays: the unit's end removes it. */
+static bool move_to_leaf(int directory)
+{
+	char own[16];
+
+	snprintf(own, sizeof own, "%d", (int)getpid());
+	return (mkdirat(directory, LEAF, 0755) == 0 || errno == EEXIST) && write_at(directory, LEAF "/cgroup.procs", own) == 0;
+}
+
+/* Whether the hierarchy at path has the controllers; version 1 may have taken them. */
+static bool has_controllers(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char text[512];
+	bool found = fd >= 0 && read_at(fd, "cgroup.controllers", text, sizeof text) > 0 && has_word(text, "memory") &&
+		     has_word(text, "pids");
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* The path of the cgroup below which sandboxes are made: the caller's own, or the one that its leaf is in. */
+static const char *find_path(char *path, size_t size)
 {
 	const char *named = getenv("CORDON_CGROUP");
-	char path[2 * PATH_MAX], own[PATH_MAX];
-	size_t mount_length;
-	char text[512];
+	char own[PATH_MAX], mount[PATH_MAX], *last;
+
+	if (named && named[0] == '/') {
+		snprintf(path, size, "%s", named);
+		return NULL;
+	}
+	if (!find_mount(mount, sizeof mount) || !find_own(own, sizeof own))
+		return "the version 2 hierarchy is not mounted";
+	if (!has_controllers(mount))
+		return "this host is hybrid: the memory and pids controllers belong to version 1";
+	last = strrchr(own, '/');
+	if (last && strcmp(last + 1, LEAF) == 0)
+		*last = '\0';
+	snprintf(path, size, "%s%s", mount, own);
+	return NULL;
+}
+
+/*
+ * Opens a directory in which a cgroup can be made, and, to make one, lets the caller make room for it. Returns
+ * -1 with *obstacle, why there is none.
+ */
+static int find_place(bool may_move, const char **obstacle)
+{
+	char path[2 * PATH_MAX];
 	int fd;
 
-	*obstacle = "the version 2 hierarchy is not mounted";
-	if (named && named[0] == '/')
-		snprintf(path, sizeof path, "%s", named);
-	else if (!find_mount(path, sizeof path) || !find_own(own, sizeof own))
+	*obstacle = find_path(path, sizeof path);
+	if (*obstacle)
 		return -1;
-	else {
-		mount_length = strlen(path);
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		*obstacle = "this host is hybrid: the memory and pids controllers belong to version 1";
-		if (fd < 0)
-			return -1;
-		if (read_at(fd, "cgroup.controllers", text, sizeof text) < 0 || !has_word(text, "memory") || !has_word(text, "pids")) {
-			close(fd);
-			return -1;
-		}
-		close(fd);
-		snprintf(path + mount_length, sizeof path - mount_length, "%s", own);
-		*obstacle = "no ancestor of the caller's cgroup is delegated to the caller with the memory and pids controllers";
-		for (;;) {
-			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			if (fd >= 0 && faccessat(fd, "cgroup.procs", W_OK, 0) == 0 && faccessat(fd, ".", W_OK, 0) == 0 && hands_on_controllers(fd))
-				return fd;
-			if (fd >= 0)
-				close(fd);
-			if (strlen(path) <= mount_length)
-				return -1;
-			*strrchr(path, '/') = '\0';
-		}
-	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*obstacle = "the directory named by CORDON_CGROUP does not hand on the memory and pids controllers";
-	if (fd >= 0 && hands_on_controllers(fd))
+	if (fd < 0 || faccessat(fd, "cgroup.procs", W_OK, 0) != 0 || faccessat(fd, ".", W_OK, 0) != 0)
+		*obstacle = "the caller's cgroup is not delegated to the caller";
+	else if (hands_on_controllers(fd))
 		return fd;
+	else if (!has_controllers(path))
+		*obstacle = "the caller's cgroup was not given the memory and pids controllers";
+	else if (!is_alone(fd))
+		*obstacle = "other processes are in the caller's cgroup, and none may have processes and children";
+	else if (!may_move || (move_to_leaf(fd) && hands_on_controllers(fd)))
+		return fd;
+	else
+		*obstacle = "the caller could not move to a leaf of its cgroup";
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
+void cgroup_make_room(void)
+{
+	const char *obstacle;
+	int fd = find_place(true, &obstacle);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 const char *cgroup_obstacle(void)
 {
 	const char *obstacle;
-	int fd = find_place(&obstacle);
+	int fd = find_place(false, &obstacle);
 
 	if (fd < 0)
 		return obstacle;
@@ -177,6 +223,7 @@ const char *cgroup_obstacle(void)
 static int start_janitor(struct cgroup *g, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	char path[PATH_MAX];
 	char *const argv[] = { (char *)"cordon-init", g->name, NULL };
 	char *const env[] = { NULL };
@@ -187,7 +234,12 @@ static int start_janitor(struct cgroup *g, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
 	posix_spawn_file_actions_adddup2(&actions, g->parent, 1);
-	code = posix_spawn(pid, path, &actions, NULL, argv, env);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	/* It may outlive the caller, whose terminal and standard error are none of its business. */
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+	code = posix_spawn(pid, path, &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[0]);
 	if (code != 0) {
@@ -205,7 +257,7 @@ void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t
 	pid_t janitor;
 
 	*g = (struct cgroup)CGROUP_INIT;
-	g->parent = find_place(&obstacle);
+	g->parent = find_place(true, &obstacle);
 	if (g->parent < 0)
 		return;
 	snprintf(g->name, sizeof g->name, "cordon-%.48s", id);

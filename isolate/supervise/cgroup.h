@@ -22,10 +22,15 @@ struct cgroup {
 #define CGROUP_INIT { -1, -1, -1, "" }
 
 /*
- * Makes a cgroup below the nearest ancestor of the caller's own that the caller may write to and that hands on the memory and pids controllers.
- * $CORDON_CGROUP names another directory to make it in. memory_bytes (with no swap) and processes are its limits.
+ * Makes a cgroup below the caller's own, so that the limits of the unit or container around the caller hold
+ * on. Where the caller is alone in its cgroup it moves to a leaf of it first, since none may have processes
+ * and children ("no internal processes", cgroups(7)). $CORDON_CGROUP names another directory to make it in.
+ * memory_bytes (with no swap) and processes are its limits.
  */
 void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t processes);
+
+/* Moves the caller, a daemon that is still alone in its cgroup, to the leaf; nothing where that is not to be had. */
+void cgroup_make_room(void);
 
 /* Why no cgroup can be made here, for doctor: one sentence, or NULL when one can. Static string. */
 const char *cgroup_obstacle(void);

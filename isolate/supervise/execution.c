@@ -28,6 +28,7 @@
 #include "fs/scratch.h"
 #include "fs/workspace.h"
 #include "isolate/confine/message.h"
+#include "isolate/supervise/allowance.h"
 #include "isolate/supervise/clock.h"
 #include "isolate/supervise/conversation.h"
 #include "isolate/supervise/loop.h"
@@ -139,10 +140,12 @@ static int start(struct execution *x, unsigned flags)
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
 	struct launch_request request = { .isolated = x->isolated, .host_network = x->options->network == NETWORK_ALLOW };
 
+	if (launch_check_kernel(x->err) < 0)
+		return -1;
 	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 || launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
 	in.events = x->log != NULL;
-	cgroup_make(&x->cgroup, x->result->execution_id, x->options->memory_bytes, x->options->pids);
+	cgroup_make(&x->cgroup, x->result->execution_id, allowance_most_memory(x->options), x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
 	if (compose(&in, &x->composition, x->result, x->err) < 0)
@@ -325,7 +328,7 @@ static int reach_conclusion(struct execution *x)
 	x->result->duration_us = duration(x);
 	x->result->timeout_us = x->options->timeout_us;
 	cgroup_account(&x->cgroup, &sums);
-	verdict_sums(x->result, &sums);
+	verdict_sums(x->result, &sums, x->ended);
 	if (facts.is_body && x->ended)
 		conversation_end(x->reply, x->result);
 	if (verdict_reach(&facts, x->result, x->err) < 0)

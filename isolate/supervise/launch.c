@@ -27,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,16 @@ static int64_t outside_of(const char *map, uint32_t id)
 static bool is_mapped(uint32_t id)
 {
 	return outside_of("/proc/self/uid_map", id) >= 0 && outside_of("/proc/self/gid_map", id) >= 0;
+}
+
+int launch_check_kernel(struct error *err)
+{
+	struct utsname name;
+	int major, minor;
+
+	if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major > 5 || (major == 5 && minor >= 15))
+		return 0;
+	return error_set(err, FAILURE_KERNEL_TOO_OLD, 0, "Linux %d.%d is too old, 5.15 needed", major, minor);
 }
 
 int launch_ids(uid_t *uid, gid_t *gid, struct error *err)

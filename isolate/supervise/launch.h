@@ -32,6 +32,9 @@ struct launch_request {
 	gid_t inside_gid, outside_gid;
 };
 
+/* Returns 0, or -1 with KERNEL_TOO_OLD before Linux 5.15 (mount_setattr(2) on idmapped mounts, limits by user namespace). */
+int launch_check_kernel(struct error *err);
+
 /*
  * The ids that a sandbox's program has on the host: the caller's own, or, for a caller who is root here, an id of its own per launch that owns nothing.
  * Returns 0 or -1 with UID_UNMAPPED.

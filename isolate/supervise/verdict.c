@@ -43,14 +43,16 @@ static void raise_to(uint64_t *sum, uint64_t other)
 		*sum = other;
 }
 
-void verdict_sums(struct result *r, const struct cgroup_sums *sums)
+void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_reported)
 {
+	r->oom |= sums->out_of_memory;
+	if (pid1_reported)
+		return; /* what it counted is the program's own, without the interpreter's start */
 	raise_to(&r->user_us, sums->user_us);
 	raise_to(&r->system_us, sums->system_us);
 	raise_to(&r->peak_memory_bytes, sums->peak_memory_bytes);
 	if (sums->peak_processes > r->peak_processes)
 		r->peak_processes = sums->peak_processes;
-	r->oom |= sums->out_of_memory;
 }
 
 static void detail(struct result *r, const char *type)

@@ -19,8 +19,8 @@ struct verdict_facts {
 /* Takes status and sums of a REPORT_ENDED into the result. */
 void verdict_usage(struct result *r, const struct report *ended);
 
-/* Raises the result's sums to what the cgroup counted, which goes on counting when PID 1 is killed with the rest. */
-void verdict_sums(struct result *r, const struct cgroup_sums *sums);
+/* Takes over whether the cgroup ended it for memory; and what it counted, where PID 1 was killed before it could report. */
+void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_reported);
 
 /* Completes the result. Returns 0, or -1 with a failure when the program never ran for a reason of ours. */
 int verdict_reach(const struct verdict_facts *facts, struct result *r, struct error *err);
