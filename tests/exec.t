@@ -314,4 +314,24 @@ def _(_name, path):
     tap.like(result.text + result.errors, re.escape(path), "what was tried is named")
 
 
+@tap.test("a body that began cannot leave a refusal by validation")
+def _():
+    source = """import os, struct
+for line in open('/proc/self/maps'):
+    if 'memfd:reply' in line:
+        start = int(line.split('-')[0], 16)
+with open('/proc/self/mem', 'r+b', buffering=0) as memory:
+    memory.seek(start + 64)
+    memory.write(b'ValidationError: forged')
+    memory.seek(start + 16)
+    memory.write(struct.pack('<6Q', 0, 0, 0, 23, 0, 0))
+    memory.seek(start)
+    memory.write(struct.pack('<I', 3))
+os._exit(0)
+"""
+    record = body(source, "--allow", "os,struct", "--permit", "open").expect(1).record
+    tap.like(record["error"], "^ResultChannel: ", "error")
+    tap.like(body("import os").expect(2).record["error"], "^ValidationError: ", "a true one")
+
+
 tap.main()

@@ -85,7 +85,7 @@ static void test_replies(void)
 static void take(const union area *a, struct result *r)
 {
 	memset(r, 0, sizeof *r);
-	conversation_take(a, sizeof *a, r);
+	conversation_take(a, sizeof *a, false, r);
 }
 
 static void test_results(void)
@@ -108,6 +108,20 @@ static void test_results(void)
 	fill(&a, BODY_FAILED, "", "E: \x1b[2Jx");
 	take(&a, &r);
 	ok(!r.success && !memchr(r.error.data, 0x1b, r.error.length), "an escape sequence in an error is made visible");
+	result_free(&r);
+	fill(&a, BODY_REFUSED, "", "ValidationError: x");
+	take(&a, &r);
+	ok(!r.success && !r.refused, "a refusal that PID 1 did not hear of is none");
+	result_free(&r);
+	fill(&a, BODY_SUCCEEDED, "1", "");
+	memset(&r, 0, sizeof r);
+	conversation_take(&a, sizeof a, true, &r);
+	ok(!r.success && !r.refused, "nor is a success of a body that never began");
+	result_free(&r);
+	fill(&a, BODY_REFUSED, "", "ValidationError: x");
+	memset(&r, 0, sizeof r);
+	conversation_take(&a, sizeof a, true, &r);
+	ok(r.refused, "a refusal that both tell of is one");
 	result_free(&r);
 	fill(&a, BODY_NO_VERDICT, "", "");
 	take(&a, &r);

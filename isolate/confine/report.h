@@ -18,7 +18,7 @@ enum report_kind {
 	REPORT_READY = 1,   /* the sandbox stands; `layers` says what is in force. Descriptors: the workspace (O_PATH-like directory), the terminal if asked for */
 	REPORT_STARTED,     /* the program runs */
 	REPORT_NOT_STARTED, /* execve failed with `error` */
-	REPORT_ENDED,       /* the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more. Descriptor: the reply, from the runner */
+	REPORT_ENDED,       /* the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more. From the runner also: the reply as a descriptor, and `count`: 1 when validation refused the body, which then never began */
 	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
 	/* Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is slow. */
 	REPORT_LISTENER,    /* the filter is in force; descriptor: where it tells of refused calls */

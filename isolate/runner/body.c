@@ -143,12 +143,21 @@ static enum body_verdict write_output(struct execution *x, PyObject *value)
 	return BODY_FAILED;
 }
 
+static bool decide(const struct execution *x, enum body_decision decision)
+{
+	return !x->request->decided || x->request->decided(decision);
+}
+
 static enum body_verdict execute(struct execution *x, const struct session *session)
 {
 	PyObject *arguments = arguments_parse(x->request->args), *value;
 
 	if (!arguments)
 		return fail_with_exception(x, "execute");
+	if (!decide(x, BODY_BEGINS)) {
+		Py_DECREF(arguments);
+		return BODY_NO_VERDICT;
+	}
 	value = call_body(x->program.code, session->builtins, arguments);
 	keep(arguments);
 	Py_DECREF(arguments);
@@ -167,6 +176,8 @@ static enum body_verdict execute(struct execution *x, const struct session *sess
 static enum body_verdict refuse(struct execution *x, struct violations *found)
 {
 	release_reserve(x);
+	if (!decide(x, BODY_IS_REFUSED))
+		return BODY_NO_VERDICT;
 	violations_sort(found);
 	violations_summary(found, &x->error);
 	violations_detail(found, &x->detail);
@@ -238,7 +249,7 @@ static void answer(struct execution *x, enum body_verdict verdict)
 	reply->field[BODY_OUTPUT].offset = 0;
 	reply->field[BODY_OUTPUT].length = x->output_length;
 	used = x->output_length;
-	if (verdict != BODY_SUCCEEDED) {
+	if (verdict == BODY_FAILED || verdict == BODY_REFUSED) {
 		bool lost = x->error.failed || !x->error.length;
 		const char *error = lost ? no_memory : x->error.data;
 

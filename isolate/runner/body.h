@@ -17,6 +17,8 @@ struct span {
 	size_t length;
 };
 
+enum body_decision { BODY_BEGINS = 'B', BODY_IS_REFUSED = 'R' };
+
 struct body_request {
 	struct span source;       /* the body's text, any bytes */
 	struct span args;         /* JSON object text, already through the gate; empty = {} */
@@ -26,6 +28,7 @@ struct body_request {
 	uint64_t output_limit;    /* most bytes of JSON output */
 	bool validate_only;
 	bool skip_validation;     /* set by tests only, to show that the kernel layers hold by themselves */
+	bool (*decided)(enum body_decision decision); /* called once, before the body's first instruction or instead of it; false: do not go on. May be NULL */
 };
 
 enum body_verdict {

@@ -14,12 +14,15 @@
 PyObject *imports_function(PyObject *capsule);
 
 /*
- * Imports a comma-separated list of modules, for the fork server to do before it forks. Needs the GIL. Returns 0, or -1 with one line in
+ * Does what the interpreter does at its start without -S: site directories, their .pth files, sitecustomize. All of this runs code of whoever can write there,
+ * so the caller is confined. Needs the GIL. Returns 0, or -1 with one line in reason.
+ */
+int body_site(char *reason, size_t size);
+
+/*
+ * Imports a comma-separated list of modules. Needs the GIL. Returns 0, or -1 with one line in
  * reason (UTF-8, always NUL-terminated) that names the module and what it raised; the modules before it stay imported.
  */
 int body_preload(struct span names, char *reason, size_t size);
-
-/* Gives the random generators that are loaded (random, numpy.random) a new seed, for a child to do after the fork. Never raises. */
-void body_reseed(void);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The extension module _cordon.
  *
- * serve(fd) is how cordon starts it: the fork server on one socket. The other functions exist so that the validator and the wrapper can be
+ * serve(fd, preload) is how cordon starts it: the fork server on one socket. The other functions exist so that the validator and the wrapper can be
  * tested in a plain interpreter, without namespaces: perform() takes one request as a dict and returns the answer as one.
  */
 #include "isolate/runner/python.h"
@@ -92,18 +92,19 @@ out:
 	return answer;
 }
 
-static PyObject *serve(PyObject *self, PyObject *number)
+static PyObject *serve(PyObject *self, PyObject *arguments)
 {
-	long fd = PyLong_AsLong(number);
+	const char *preload;
+	int fd;
 
 	(void)self;
-	if (fd == -1 && PyErr_Occurred())
+	if (!PyArg_ParseTuple(arguments, "is:serve", &fd, &preload))
 		return NULL;
 	if (!runner_serve) {
 		PyErr_SetString(PyExc_RuntimeError, "this build of the runner has no fork server");
 		return NULL;
 	}
-	return PyLong_FromLong(runner_serve((int)fd));
+	return PyLong_FromLong(runner_serve(fd, preload));
 }
 
 static PyObject *preload(PyObject *self, PyObject *names)
@@ -126,14 +127,6 @@ static PyObject *preload(PyObject *self, PyObject *names)
 	return result;
 }
 
-static PyObject *reseed(PyObject *self, PyObject *nothing)
-{
-	(void)self;
-	(void)nothing;
-	body_reseed();
-	return reference(Py_None);
-}
-
 static PyObject *rules(PyObject *self, PyObject *nothing)
 {
 	PyObject *dict = PyDict_New();
@@ -152,9 +145,8 @@ static PyObject *rules(PyObject *self, PyObject *nothing)
 
 static PyMethodDef METHODS[] = {
 	{"perform", perform, METH_O, "perform(request) -> answer: validate and call one body in this process."},
-	{"serve", serve, METH_O, "serve(fd) -> status: the fork server."},
+	{"serve", serve, METH_VARARGS, "serve(fd, preload) -> status: the fork server."},
 	{"preload", preload, METH_O, "preload(names): import a comma-separated list."},
-	{"reseed", reseed, METH_NOARGS, "reseed(): give loaded random generators a new seed."},
 	{"rules", rules, METH_NOARGS, "rules() -> {id: reason}."},
 	{NULL, NULL, 0, NULL},
 };

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,6 +45,7 @@
 
 struct nest {
 	const struct runner_spawn *spawn;
+	const char *preload;
 	struct confine_limits watched;   /* the spawn's, with what the interpreter held already on top of its memory */
 	int socket, workspace, usage_fd, reply_fd;
 	uint32_t layers;
@@ -54,13 +56,17 @@ struct nest {
 	struct error error;
 };
 
-/* What the program's process says of its own confinement, through a pipe that is closed before any hostile code runs. */
+/*
+ * What the program's process says through a pipe, in this order: its confinement, before any code runs that is not ours; its preparation (site directories,
+ * preloaded modules); one letter, enum body_decision. The pipe is closed before the body begins. Only the first counts for what was confined.
+ */
 struct confession {
 	uint32_t layers;
 	struct error error;
 };
 
 #define CONFESSION_FD 3
+#define PREPARATION_BYTES (UINT64_C(4) << 30) /* of address space, for site directories and preloaded modules */
 #define SUPERVISOR_FD 4 /* until it is confined */
 
 unsigned long nest_clone_flags(const struct confine_limits *limits)
@@ -121,6 +127,9 @@ static int prepare(struct nest *n, const int *fds)
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(fds[1 + standard], standard) < 0)
 			return error_set(&n->error, FAILURE_INTERNAL, errno, "taking the standard streams of the execution");
+	/* The server is not dumpable, and the maps of users in /proc/self are root's as long as that holds here. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		return error_set(&n->error, FAILURE_INTERNAL, errno, "making the execution's own /proc its own");
 	if (n->spawn->limits.flags & LIMIT_ISOLATED) {
 		if (isolate(n) < 0)
 			return -1;
@@ -190,6 +199,15 @@ static int install_filter(const struct confine_limits *limits, struct error *err
 	return filter_install_notifying((enum seccomp_profile)limits->profile, limits_own_network(limits), &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
 }
 
+static int limit_program(struct nest *n, uint64_t extra, struct error *err)
+{
+	struct confine_limits limits = n->spawn->limits;
+
+	if (limits.memory_bytes > 0)
+		limits.memory_bytes += extra;
+	return rlimits_apply(&limits, limits.flags & LIMIT_ISOLATED ? 1 : 0, err);
+}
+
 /* In the program's process: the last of the confinement. */
 static int confine_program(struct nest *n, struct confession *c)
 {
@@ -198,7 +216,7 @@ static int confine_program(struct nest *n, struct confession *c)
 	reap_unblock_signals();
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || setsid() < 0)
 		return error_set(&c->error, FAILURE_INTERNAL, errno, "giving the program a session of its own");
-	if (rlimits_apply(limits, limits->flags & LIMIT_ISOLATED ? 1 : 0, &c->error) < 0)
+	if (limit_program(n, PREPARATION_BYTES, &c->error) < 0)
 		return -1;
 	if (!(limits->flags & LIMIT_ISOLATED))
 		landlock_scope(&c->layers);
@@ -208,7 +226,7 @@ static int confine_program(struct nest *n, struct confession *c)
 	return 0;
 }
 
-/* Returns whether the program may go on. After this it has descriptors 0, 1 and 2. */
+/* Returns whether the program may go on. After this it has descriptors 0, 1 and 2, and the pipe. */
 static bool confess(struct nest *n, int pipe)
 {
 	struct confession c = { 0, ERROR_INIT };
@@ -218,10 +236,30 @@ static bool confess(struct nest *n, int pipe)
 		return false;
 	status = confine_program(n, &c);
 	close(SUPERVISOR_FD);
-	if (write(CONFESSION_FD, &c, sizeof c) != sizeof c)
-		return false;
-	close(CONFESSION_FD);
-	return status == 0;
+	return write(CONFESSION_FD, &c, sizeof c) == sizeof c && status == 0;
+}
+
+/* Site directories and preloaded modules, where anything can be imported at all. What they hold is no part of the body's memory. */
+static bool prepare_program(struct nest *n)
+{
+	struct span preload = { n->preload, strlen(n->preload) };
+	struct confession c = { 0, ERROR_INIT };
+	char reason[400];
+
+	if ((preload.length > 0 || part(n->request, REQUEST_ALLOW).length > 0) && body_site(reason, sizeof reason) < 0)
+		error_set(&c.error, FAILURE_INTERPRETER_MISSING, 0, "the interpreter's site directories: %s", reason);
+	else if (body_preload(preload, reason, sizeof reason) < 0)
+		error_set(&c.error, FAILURE_BAD_OPTION, 0, "--preload: %s", reason);
+	else
+		limit_program(n, 0, &c.error);
+	return write(CONFESSION_FD, &c, sizeof c) == sizeof c && c.error.code == FAILURE_NONE;
+}
+
+static bool tell_decision(enum body_decision decision)
+{
+	char letter = (char)decision;
+
+	return write(CONFESSION_FD, &letter, 1) == 1 && close(CONFESSION_FD) == 0;
 }
 
 static void live_as_program(struct nest *n, int pipe)
@@ -235,12 +273,14 @@ static void live_as_program(struct nest *n, int pipe)
 		.output_limit = n->request->output_limit,
 		.validate_only = n->request->body_flags & REQUEST_VALIDATE_ONLY,
 		.skip_validation = n->request->body_flags & REQUEST_SKIP_VALIDATION,
+		.decided = tell_decision,
 	};
 
 	if (!confess(n, pipe))
 		_exit(125);
 	PyOS_AfterFork_Child();
-	body_reseed();
+	if (!prepare_program(n))
+		_exit(125);
 	body_perform(&body, n->reply);
 	_exit(0);
 }
@@ -253,24 +293,60 @@ static void send_failure(struct nest *n)
 	message_send(n->socket, &r, sizeof r, NULL, 0);
 }
 
+/* Returns whether a whole one came, or the writer ended first. */
+static bool read_confession(int pipe, struct confession *c)
+{
+	ssize_t got;
+
+	do
+		got = read(pipe, c, sizeof *c);
+	while (got < 0 && errno == EINTR);
+	return got == sizeof *c;
+}
+
 /* Until the program's process is confined it is our own code, so waiting for its word is waiting for a few system calls, or for its end. */
 static int hear_confession(struct nest *n, int pipe)
 {
 	struct confession c;
-	ssize_t got;
 
-	do
-		got = read(pipe, &c, sizeof c);
-	while (got < 0 && errno == EINTR);
-	close(pipe);
-	if (got != sizeof c)
+	if (!read_confession(pipe, &c))
 		return error_set(&n->error, FAILURE_INTERNAL, 0, "confining the program's process: it ended before it could say how that went");
 	n->layers |= c.layers;
 	n->error = c.error;
 	return c.error.code == FAILURE_NONE ? 0 : -1;
 }
 
-static void watch_program(struct nest *n, pid_t program)
+/*
+ * The word of a process that has run code of site directories: it may be any bytes. The supervisor's time for a start bounds the wait, and what the
+ * program holds by then is put on top of its memory.
+ */
+static int hear_preparation(struct nest *n, int pipe)
+{
+	bool isolated = n->spawn->limits.flags & LIMIT_ISOLATED;
+	struct watch_totals held = { 0, 0 };
+	struct confession c;
+
+	if (!read_confession(pipe, &c))
+		return error_set(&n->error, FAILURE_INTERPRETER_MISSING, 0,
+				 "the program's process ended while it imported its site directories and what --preload names");
+	if (c.error.code != FAILURE_NONE) {
+		c.error.context[sizeof c.error.context - 1] = '\0';
+		return error_set(&n->error, c.error.code == FAILURE_BAD_OPTION ? FAILURE_BAD_OPTION : FAILURE_INTERPRETER_MISSING, 0, "%s", c.error.context);
+	}
+	if (n->watched.memory_bytes > 0 && watch_look(isolated, &held) == 0 && held.bytes != UINT64_MAX)
+		n->watched.memory_bytes += held.bytes;
+	return 0;
+}
+
+/* After the program's end. Anything but the one letter means that a body began. */
+static bool was_refused(int pipe)
+{
+	char letters[2];
+
+	return fcntl(pipe, F_SETFL, O_NONBLOCK) == 0 && read(pipe, letters, sizeof letters) == 1 && letters[0] == BODY_IS_REFUSED;
+}
+
+static void watch_program(struct nest *n, pid_t program, int pipe)
 {
 	struct report r;
 
@@ -283,20 +359,18 @@ static void watch_program(struct nest *n, pid_t program)
 	message_send(n->socket, &r, sizeof r, NULL, 0);
 	reap_until_end(program, n->socket, n->usage_fd, &n->watched, &r);
 	r.layers = n->layers;
+	r.count = was_refused(pipe);
 	message_send(n->socket, &r, sizeof r, &n->reply_fd, 1);
 }
 
-/* Forks the program and hears how its confinement went. Returns its process id, or -1 with an error (it is not running then). */
-static pid_t start_program(struct nest *n)
+/* Forks the program and hears how its confinement and preparation went. Returns its process id, or -1 with an error (it is not running then). */
+static pid_t start_program(struct nest *n, int *pipe)
 {
 	int ends[2];
 	pid_t program;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "making a pipe to the program's process");
-	/* Preloaded modules are not the program's doing: a limit means the same with and without them. */
-	if (n->watched.memory_bytes > 0)
-		n->watched.memory_bytes += watch_own_resident();
 	program = fork();
 	if (program == 0)
 		live_as_program(n, ends[1]);
@@ -305,18 +379,23 @@ static pid_t start_program(struct nest *n)
 		close(ends[0]);
 		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
 	}
-	return hear_confession(n, ends[0]) < 0 ? -1 : program;
+	*pipe = ends[0];
+	if (hear_confession(n, ends[0]) == 0 && hear_preparation(n, ends[0]) == 0)
+		return program;
+	kill(program, SIGKILL);
+	return -1;
 }
 
-void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS])
+void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload)
 {
 	static struct nest n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
 	struct report ready;
 	pid_t program;
-	int arrived;
+	int arrived, pipe = -1;
 
 	reap_block_signals();
 	n.spawn = spawn;
+	n.preload = preload;
 	n.watched = spawn->limits;
 	n.socket = fds[0];
 	if (prepare(&n, fds) < 0)
@@ -330,10 +409,10 @@ void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS]
 		_exit(0);
 	if (arrived < 0)
 		goto fail;
-	program = start_program(&n);
+	program = start_program(&n, &pipe);
 	if (program < 0)
 		goto fail;
-	watch_program(&n, program);
+	watch_program(&n, program, pipe);
 	_exit(0);
 fail:
 	send_failure(&n);

@@ -10,8 +10,8 @@ unsigned long nest_clone_flags(const struct confine_limits *limits);
 
 /*
  * Lives the life of an execution's PID 1, and of the program below it. Called in the new child, between PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the
- * execution's socket and the three standard streams. Never returns.
+ * execution's socket and the three standard streams, preload the modules to import before the body. Never returns.
  */
-void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS]) __attribute__((noreturn));
+void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the fork server does with modules: import some before the fork, reseed their generators after it.
- *
- * Children of one fork server share everything that was computed before the fork, the state of random generators included.
+ * What a confined child imports before its body: the interpreter's site directories, and what --preload names.
  */
 #include "isolate/runner/imports.h"
 
@@ -74,20 +72,15 @@ int body_preload(struct span names, char *reason, size_t size)
 	return 0;
 }
 
-static void reseed(const char *module_name)
+int body_site(char *reason, size_t size)
 {
-	PyObject *name = PyUnicode_FromString(module_name), *module = name ? PyImport_GetModule(name) : NULL, *done = NULL;
+	PyObject *name = PyUnicode_FromString("site"), *site = name ? policy_load(name) : NULL;
+	PyObject *done = site ? PyObject_CallMethod(site, "main", NULL) : NULL;
 
-	if (module)
-		done = PyObject_CallMethod(module, "seed", NULL);
-	PyErr_Clear();
+	if (!done)
+		describe(name ? name : Py_None, reason, size);
 	Py_XDECREF(name);
-	Py_XDECREF(module);
+	Py_XDECREF(site);
 	Py_XDECREF(done);
-}
-
-void body_reseed(void)
-{
-	reseed("random");
-	reseed("numpy.random");
+	return done ? 0 : -1;
 }

@@ -20,6 +20,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ static void flush_lines(const char *name)
 	PyErr_Clear();
 }
 
-static void spawn_child(const struct runner_spawn *spawn, const int *fds)
+static void spawn_child(const struct runner_spawn *spawn, const int *fds, const char *preload)
 {
 	struct clone_args args;
 	long pid;
@@ -54,7 +56,7 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds)
 	PyOS_BeforeFork();
 	pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
-		nest_live(spawn, fds);
+		nest_live(spawn, fds, preload);
 	PyOS_AfterFork_Parent();
 	if (pid < 0) {
 		struct report r;
@@ -66,13 +68,24 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds)
 	}
 }
 
-int runner_serve(int socket)
+/*
+ * What runs in a child must not reach the server: in tier subprocess both are processes of one user. The kernel writes no core of it, since a handler of cores
+ * runs outside.
+ */
+static int protect_self(void)
+{
+	const struct rlimit no_core = { 0, 0 };
+
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 ? 0 : -1;
+}
+
+int runner_serve(int socket, const char *preload)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	static char bytes[sizeof(struct runner_spawn)];
 
 	/* The children report for themselves: the kernel may reap them. */
-	if (sigaction(SIGCHLD, &ignore, NULL) != 0)
+	if (sigaction(SIGCHLD, &ignore, NULL) != 0 || protect_self() < 0)
 		return -1;
 	if (body_prepare() < 0)
 		PyErr_Clear(); /* each body then builds the tables for itself */
@@ -87,7 +100,7 @@ int runner_serve(int socket)
 		if (got <= 0)
 			return (int)got;
 		if (count == RUNNER_SPAWN_FDS && runner_spawn_parse(bytes, (size_t)got, &spawn))
-			spawn_child(&spawn, fds);
+			spawn_child(&spawn, fds, preload);
 		while (count > 0)
 			close(fds[--count]);
 	}

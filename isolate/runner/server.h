@@ -5,8 +5,8 @@
 
 /*
  * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and must be the only thread. In the children that it makes this
- * function does not return. Returns 0 at the peer's end, or -1 with errno.
+ * function does not return; each of them imports the modules of preload (a comma-separated list) when it is confined. Returns 0 at the peer's end, or -1 with errno.
  */
-int runner_serve(int socket);
+int runner_serve(int socket, const char *preload);
 
 #endif

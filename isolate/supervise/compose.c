@@ -45,9 +45,7 @@ static const char BOOT[] =
 	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
 	"del sys.path[0]\n"
 	"if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
-	"try: _cordon.preload(sys.argv[2])\n"
-	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(80)\n"
-	"_cordon.serve(3)\n";
+	"_cordon.serve(3, sys.argv[2])\n";
 
 static const char *base_name(const char *path)
 {
@@ -195,7 +193,10 @@ static int lend_runner(struct plan_builder *b, const char *runner, struct compos
 	return 0;
 }
 
-/* The fork server: an interpreter that loads the runner and waits on descriptor 3. */
+/*
+ * The fork server: an interpreter that loads the runner and waits on descriptor 3. It runs nothing of its site directories (-S): its children do that,
+ * and import what is to be preloaded, once they are confined.
+ */
 static int compose_runner(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
 {
 	char runner[PATH_MAX], directory[PATH_MAX];
@@ -213,7 +214,7 @@ static int compose_runner(const struct composition_input *in, struct plan_builde
 		if (lend_runner(b, runner, out, err) < 0)
 			return -1;
 	}
-	plan_add_argument(b, "-I");
+	plan_add_argument(b, "-IS");
 	plan_add_argument(b, "-c");
 	plan_add_argument(b, BOOT);
 	plan_add_argument(b, directory);

@@ -127,11 +127,11 @@ static char *copy_of(int fd, size_t *length)
 	return copy;
 }
 
-void conversation_take(const void *bytes, size_t length, struct result *r)
+void conversation_take(const void *bytes, size_t length, bool refused, struct result *r)
 {
 	struct runner_answer answer;
 
-	if (!runner_reply_parse(bytes, length, &answer))
+	if (!runner_reply_parse(bytes, length, &answer) || (answer.verdict != BODY_NO_VERDICT && refused != (answer.verdict == BODY_REFUSED)))
 		fail(r, "ResultChannel: the program damaged the memory in which its result is left");
 	else if (answer.verdict != BODY_NO_VERDICT)
 		take_answer(&answer, r);
@@ -139,11 +139,11 @@ void conversation_take(const void *bytes, size_t length, struct result *r)
 		fail(r, "ResultChannel: the program ended without leaving a result");
 }
 
-void conversation_end(int reply_fd, struct result *r)
+void conversation_end(int reply_fd, bool refused, struct result *r)
 {
 	size_t length = 0;
 	char *copy = copy_of(reply_fd, &length);
 
-	conversation_take(copy ? copy : "", length, r);
+	conversation_take(copy ? copy : "", length, refused, r);
 	free(copy);
 }

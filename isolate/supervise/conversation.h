@@ -14,11 +14,12 @@ int conversation_begin(struct composition *c, const int standard[3], struct erro
 
 /*
  * Reads the reply's memory file, after everything that could write to it has ended, checks it, and fills success, output, error and detail.
+ * refused is PID 1's word that validation refused the body and that it never began: a reply that says otherwise is damaged.
  * A reply that is missing or malformed is a failure of the program: the result says so, and nothing is taken from it.
  */
-void conversation_end(int reply_fd, struct result *result);
+void conversation_end(int reply_fd, bool refused, struct result *result);
 
 /* The part of it that is pure: the bytes of a reply area, as the program left them, into a result. */
-void conversation_take(const void *bytes, size_t length, struct result *result);
+void conversation_take(const void *bytes, size_t length, bool refused, struct result *result);
 
 #endif

@@ -330,7 +330,7 @@ static int reach_conclusion(struct execution *x)
 	cgroup_account(&x->cgroup, &sums);
 	verdict_sums(x->result, &sums, x->ended);
 	if (facts.is_body && x->ended)
-		conversation_end(x->reply, x->result);
+		conversation_end(x->reply, x->refused, x->result);
 	if (verdict_reach(&facts, x->result, x->err) < 0)
 		return -1;
 	export(x);

@@ -60,6 +60,7 @@ struct execution {
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
+	bool refused; /* PID 1 says that validation refused the body */
 	uint64_t held_signals;           /* bit n: signal n came before the program ran */
 	int64_t launched_us, started_us, ended_us; /* when the supervisor learnt of it */
 	uint64_t first_us, last_us;      /* when PID 1 says that it was */

@@ -146,6 +146,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		}
 		on_ended(x, r);
 		if (inner && count > 0 && x->reply < 0) {
+			x->refused = r->count == 1;
 			x->reply = fds[0];
 			fds[0] = -1;
 		}

@@ -21,7 +21,7 @@
 #include "isolate/text.h"
 
 /* Exit statuses of the runner's start-up code (compose.c). */
-enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79, PRELOAD_FAILED = 80 };
+enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79 };
 
 void verdict_usage(struct result *r, const struct report *ended)
 {
@@ -129,8 +129,6 @@ static int runner_failure(const struct verdict_facts *f, struct error *err)
 	text_visible(&words, f->last_words->data, f->last_words->length < 300 ? f->last_words->length : 300, TEXT_ONE_LINE);
 	if (code == RUNNER_NOT_LOADED)
 		status = error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s", f->command, words.length ? words.data : "it gave no reason");
-	else if (code == PRELOAD_FAILED)
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "--preload: %s", words.length ? words.data : "the import failed");
 	else
 		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s did not start as a Python interpreter: %s", f->command,
 				   words.length ? words.data : code == PYTHON_TOO_OLD ? "it is too old" : "it ended without a word");
