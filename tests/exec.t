@@ -82,7 +82,7 @@ def _():
     ("NaN", "{'a': [float('nan')]}", r"output\.a\[0\]"),
     ("infinity", "float('inf')", r"output"),
     ("bytes", "[0, 1, 2, {'x': b'q'}]", r"output\[3\]\.x"),
-    ("a key that is no string", "{'k': {1: 2}}", r"output\.k"),
+    ("a key that is no text and no number", "{'k': {(1,): 2}}", r"output\.k"),
     ("an object", "[object]", r"output\[0\]"),
 ])
 def _(_name, expression, where):

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { INTEGER_DIGITS_MOST = 4300 };
+
 struct encoder {
 	char *data;
 	size_t size, length, limit;
@@ -133,41 +135,56 @@ static int put_string(struct encoder *e, PyObject *text, const struct step *step
 	return status;
 }
 
-static int put_int(struct encoder *e, PyObject *value)
+/*
+ * The digits of an int, whatever its subclass says of itself: a new reference, or NULL with the failure set. Readers of JSON refuse a whole record for one
+ * number of more digits than Python itself reads by default.
+ */
+static PyObject *int_text(struct encoder *e, PyObject *value, const struct step *step)
 {
-	PyObject *text = NULL, *bytes = NULL, *bits = PyObject_CallMethod((PyObject *)&PyLong_Type, "bit_length", "O", value);
-	double digits = bits ? PyLong_AsDouble(bits) * 0.30103 : 0;
-	int status = -1;
+	PyObject *bits = PyObject_CallMethod((PyObject *)&PyLong_Type, "bit_length", "O", value), *text = NULL;
+	double most = bits ? PyLong_AsDouble(bits) * 0.30103 : 0;
 
-	if (digits > (double)(e->size - e->length)) {
-		status = too_large(e);
-	} else if (bits && (text = PyNumber_ToBase(value, 10)) && (bytes = PyUnicode_AsUTF8String(text))) {
-		status = put(e, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
-	} else {
-		status = fail(e, "MemoryError", NULL);
-	}
+	if (bits && most < INTEGER_DIGITS_MOST + 2)
+		text = PyNumber_ToBase(value, 10);
+	if (!bits || (!text && most < INTEGER_DIGITS_MOST + 2 && !PyErr_ExceptionMatches(PyExc_ValueError)))
+		fail(e, "MemoryError", NULL);
+	else if (!text || PyUnicode_GetLength(text) > INTEGER_DIGITS_MOST + (PyUnicode_ReadChar(text, 0) == '-'))
+		fail(e, "ValueError", path_message(step, "is an integer of more than 4300 digits", "return it as text in parts, or as hex(n)"));
+	if (e->failure->type)
+		Py_CLEAR(text);
 	Py_XDECREF(bits);
-	Py_XDECREF(text);
-	Py_XDECREF(bytes);
-	return status;
+	return text;
 }
 
-static int put_float(struct encoder *e, PyObject *value, const struct step *step)
+/* A float as JSON writes it: a new reference, or NULL with the failure set. */
+static PyObject *float_text(struct encoder *e, PyObject *value, const struct step *step)
 {
 	double number = PyFloat_AsDouble(value);
+	PyObject *result = NULL;
 	char *text;
-	int status;
 
-	if (number != number)
-		return fail(e, "ValueError", path_message(step, "is NaN", "return None instead, or test with math.isfinite()"));
-	if (number - number != 0)
-		return fail(
-			e, "ValueError", path_message(step, "is infinite", "return None or text instead, or test with math.isfinite()"));
-	text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
-	if (!text)
-		return fail(e, "MemoryError", NULL);
-	status = put(e, text, strlen(text));
-	PyMem_Free(text);
+	if (number != number) {
+		fail(e, "ValueError", path_message(step, "is NaN", "return None instead, or test with math.isfinite()"));
+	} else if (number - number != 0) {
+		fail(e, "ValueError", path_message(step, "is infinite", "return None or text instead, or test with math.isfinite()"));
+	} else {
+		text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+		result = text ? PyUnicode_FromString(text) : NULL;
+		PyMem_Free(text);
+		if (!result)
+			fail(e, "MemoryError", NULL);
+	}
+	return result;
+}
+
+/* Puts a text of ASCII and drops it. */
+static int put_plain(struct encoder *e, PyObject *text)
+{
+	PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+	int status = bytes ? put(e, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes)) : -1;
+
+	Py_XDECREF(text);
+	Py_XDECREF(bytes);
 	return status;
 }
 
@@ -205,40 +222,54 @@ static int put_sequence(struct encoder *e, PyObject *value, const struct step *s
 	return put(e, "]", 1);
 }
 
-/* Keys that are subclasses of str can be unequal and still have the same text: seen (a set) keeps apart what was written. */
-static int check_key(struct encoder *e, PyObject *key, PyObject **seen, const struct step *step)
+/* The text of a key, made of numbers and constants as json.dumps() makes it: a new reference, or NULL with the failure set. */
+static PyObject *key_text(struct encoder *e, PyObject *key, const struct step *place)
 {
-	PyObject *plain, *problem;
-	int found = 1;
+	PyObject *text;
 
-	if (!PyUnicode_Check(key)) {
-		problem = path_type_text("has a key that is", key);
-		return fail(e, "TypeError", path_message_text(step, problem, "use text keys: {str(k): v for k, v in d.items()}"));
+	if (PyUnicode_Check(key))
+		text = path_exact_text(key);
+	else if (key == Py_None || key == Py_True || key == Py_False)
+		text = PyUnicode_FromString(key == Py_None ? "null" : key == Py_True ? "true" : "false");
+	else if (PyLong_Check(key))
+		return int_text(e, key, place);
+	else if (PyFloat_Check(key))
+		return float_text(e, key, place);
+	else {
+		fail(e, "TypeError", path_message_text(place->up, path_type_text("has a key that is", key), "use text keys: {str(k): v for k, v in d.items()}"));
+		return NULL;
 	}
-	if (!*seen && PyUnicode_CheckExact(key))
+	if (!text)
+		fail(e, "MemoryError", NULL);
+	return text;
+}
+
+/* Keys that are not exactly str can have the text of another one: seen (a set) keeps apart what was written. */
+static int check_key(struct encoder *e, PyObject *key, PyObject *text, PyObject **seen, const struct step *step)
+{
+	int found;
+
+	if (PyUnicode_CheckExact(key))
 		return 0;
 	if (!*seen && !(*seen = path_exact_keys(step->value)))
 		return fail(e, "MemoryError", NULL);
-	if (PyUnicode_CheckExact(key))
-		return 0;
-	plain = path_exact_text(key);
-	if (plain)
-		found = PySet_Contains(*seen, plain);
-	if (!plain || found < 0 || (found == 0 && PySet_Add(*seen, plain) < 0)) {
-		Py_XDECREF(plain);
+	found = PySet_Contains(*seen, text);
+	if (found < 0 || (found == 0 && PySet_Add(*seen, text) < 0))
 		return fail(e, "MemoryError", NULL);
-	}
-	Py_DECREF(plain);
 	return found ? fail(e, "ValueError", path_message(step, "has two keys with the same text", "use plain str keys")) : 0;
 }
 
 static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool first, PyObject **seen, const struct step *step)
 {
 	struct step next = {step, value, key, 0, step->depth + 1};
+	PyObject *text = key_text(e, key, &next);
+	int status = -1;
 
-	if (check_key(e, key, seen, step) < 0 || (!first && put(e, ",", 1) < 0) || put_string(e, key, &next) < 0 || put(e, ":", 1) < 0)
-		return -1;
-	return put_value(e, value, &next);
+	next.key = text;
+	if (text && check_key(e, key, text, seen, step) == 0 && (first || put(e, ",", 1) == 0) && put_string(e, text, &next) == 0 && put(e, ":", 1) == 0)
+		status = put_value(e, value, &next);
+	Py_XDECREF(text);
+	return status;
 }
 
 /* The pairs of an OrderedDict, whose order is not that of the dict beneath it. */
@@ -295,9 +326,9 @@ static int put_value(struct encoder *e, PyObject *value, const struct step *step
 	if (PyUnicode_Check(value))
 		return put_string(e, value, step);
 	if (PyLong_Check(value))
-		return put_int(e, value);
+		return put_plain(e, int_text(e, value, step));
 	if (PyFloat_Check(value))
-		return put_float(e, value, step);
+		return put_plain(e, float_text(e, value, step));
 	if (PyDict_Check(value))
 		return put_dict(e, value, step);
 	if (PyList_Check(value) || PyTuple_Check(value))
@@ -319,15 +350,6 @@ static PyObject *loaded_ordered_dict(void)
 	return type;
 }
 
-/* Lifts the interpreter's own limit on digits (3.11 on); ours is the size of the output. */
-static void lift_digit_limit(void)
-{
-	PyObject *set = PySys_GetObject("set_int_max_str_digits"), *done = set ? PyObject_CallFunction(set, "i", 0) : NULL;
-
-	PyErr_Clear();
-	Py_XDECREF(done);
-}
-
 int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length, struct output_failure *failure)
 {
 	struct encoder e = {data, size, 0, limit, NULL, failure};
@@ -335,7 +357,6 @@ int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t 
 	int status;
 
 	*failure = (struct output_failure){NULL, NULL};
-	lift_digit_limit();
 	e.ordered_dict = loaded_ordered_dict();
 	status = put_value(&e, value, &root);
 	Py_XDECREF(e.ordered_dict);

@@ -145,6 +145,8 @@ static PyObject *step_text(const struct step *step)
 		return PyUnicode_FromString("output");
 	if (!step->key)
 		return PyUnicode_FromFormat("[%zd]", step->index);
+	if (!PyUnicode_Check(step->key)) /* a number, of which the problem tells */
+		return PyUnicode_FromString("'s key");
 	plain = path_exact_text(step->key);
 	shown = plain && PyUnicode_GetLength(plain) > KEY_MOST ? PyUnicode_Substring(plain, 0, KEY_MOST) : plain ? reference(plain) : NULL;
 	if (shown && shown == plain && is_plain_key(shown))
