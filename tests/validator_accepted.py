@@ -90,4 +90,20 @@ ACCEPTED = [
     ('"{x}   ann"', "class P:\n    def __init__(self): self.name = 'ann'\nreturn '{{x}}{p.name:>6}'.format(p=P())"),
     ('["01","02"]', "return list(map('{:02d}'.format, [1, 2]))"),
     ('"a None 3.14"', "return '%s %r' % ('a', None) + f' {3.14159:.2f}'"),
+    # what models write
+    ('"ZeroDivisionError: x"', "try:\n    raise ZeroDivisionError('x')\nexcept Exception as e:\n    return f'{type(e).__name__}: {e}'"),
+    ('["x",1]', "class E(Exception):\n    def __init__(self, msg):\n        super().__init__(msg)\n        self.code = 1\ntry:\n    raise E('x')\nexcept E as e:\n    return [str(e), e.code]"),
+    ('[1,2]', "class A:\n    def __init__(self, x): self.x = x\nclass B(A):\n    def __init__(me, x, y):\n        A.__init__(me, x)\n        me.y = y\nb = B(1, 2)\nreturn [b.x, b.y]"),
+    ('["b"]', "from html.parser import HTMLParser\nclass P(HTMLParser):\n    def __init__(self):\n        super().__init__()\n        self.tags = []\n    def handle_starttag(self, tag, attrs): self.tags.append(tag)\np = P()\np.feed('<b>')\nreturn p.tags", {"allow": "html"}),
+    ('"[\\"x\\"]"', "import json\nclass E(json.JSONEncoder):\n    def default(self, o):\n        if isinstance(o, set): return sorted(o)\n        return super().default(o)\nreturn json.dumps({'x'}, cls=E)", {"allow": "json"}),
+    ('"[1]"', "try:\n    import ujson as json\nexcept ImportError:\n    import json\nreturn json.dumps([1], separators=(',', ':'))", {"allow": "json"}),
+    ('1', "try:\n    from ujson import loads\nexcept (ValueError, ModuleNotFoundError):\n    from json import loads\nreturn loads('1')", {"allow": "json"}),
+    ('["1"]', "return re.findall('[0-9]', 'a1')", {"allow": "re"}),
+    ('"a%20b"', "'doc'\nfrom __future__ import annotations\ndef f(s): return urllib.parse.quote(s)\nreturn f('a b')", {"allow": "urllib.parse"}),
+    ('2', "math = 2\nreturn math", {"allow": "math"}),
+    ('300', "return 0" + " + 1" * 300),
+    ('"b"', "return 'a'" + ".replace('a', 'b').replace('b', 'a')" * 60 + ".replace('a', 'b')"),
+    ('null', "import warnings\nwarnings.simplefilter('ignore')\nwarnings.warn('x')", {"allow": "warnings"}),
+    ('["B(x=1, y=2)",true]', "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int\n@dataclass(order=True, frozen=True)\nclass C:\n    z: int = field(default=3)\n"
+        "@dataclass\nclass B(A):\n    y: int = 2\nreturn [repr(B(1)), C(1) < C(2)]", {"allow": "dataclasses"}),
 ]

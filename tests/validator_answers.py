@@ -49,6 +49,10 @@ ERRORS = [
     ("OutputTooLarge: the value returned is longer than 100 bytes", "return list(range(100))", {"output_limit": 100}),
     ("ValueError: not JSON-serializable: output is an integer", "return 1 << 100_000_000"),
     ("ZeroDivisionError: division by zero", "1 / 0"),
+    ("TypeError: a field of a dataclass was given another name", "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int = 0\n"
+        "dataclasses.fields(A)[0].name = 'x,print'\n@dataclasses.dataclass\nclass B(A): pass", {"allow": "dataclasses"}),
+    ("TypeError: a field of a dataclass was given another name", "from dataclasses import dataclass, field\nf = field(default=0)\n@dataclass(order=True)\nclass A:\n    x: int = f\n"
+        "f.name = 'x,print'\n@dataclass(init=False)\nclass B(A): pass", {"allow": "dataclasses"}),
     ("KeyError: 'k'", "{}['k']"),
     ("ValueError", "raise ValueError"),
     ("ValueError: a\\nb\\r\\u2028c", "raise ValueError('a\\nb\\r\\u2028c')"),

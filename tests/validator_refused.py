@@ -35,8 +35,9 @@ REFUSED = [
     ("tree-size", "\n".join("a = 1; b = 2; c = 3" for _ in range(3000))),
     ("tree-depth", "x = " + "-" * 150 + "1"),
     ("tree-depth", "x = " + "-" * 20000 + "1"),
-    ("tree-depth", "x = 0" + "+1" * 200),
-    ("tree-depth", "x = a" + ".b" * 200),
+    ("tree-depth", "x = 0" + "+1" * 1200),
+    ("tree-depth", "x = args" + ".b" * 1200),
+    ("tree-depth", "x = " + "(1+" * 110 + "1" + ")" * 110),
     ("literal-size", "x = 0x" + "f" * 5000),
     # names
     *[("name-forbidden", name) for name in (
@@ -59,10 +60,18 @@ REFUSED = [
     ("name-unavailable", "exit()"),
     ("name-unavailable", "license"),
     ("name-undefined", "return undefined_thing"),
-    ("name-undefined", "return re.findall('a', 'b')", {"allow": "re"}),
+    ("name-undefined", "return re.findall('a', 'b')", {"allow": "json"}),
+    ("name-undefined", "ctypes.CDLL(None)", {"allow": "ctypes"}),
     ("name-undefined", "class A:\n    x = 1\n    def f(self): return x\n"),
     ("name-undefined", "def f():\n    inner = 1\nreturn inner"),
     ("name-undefined", "def f(x: Missing): pass\n"),
+    ("name-forbidden", "type(1, 2).__name__"),
+    ("name-forbidden", "type(*x).__name__"),
+    ("name-forbidden", "t = type(1)\nt.__name__"),
+    ("name-forbidden", "type(1).mro"),
+    ("name-forbidden", "class A:\n    def f(self): return super"),
+    ("name-forbidden", "class A:\n    def f(self): return super()"),
+    ("name-forbidden", "class A:\n    def f(self): return super(A, self).f()"),
     # bindings
     ("binding-dunder", "__builtins__ = {}"),
     ("binding-dunder", "import re as __builtins__", {"allow": "re"}),
@@ -92,6 +101,11 @@ REFUSED = [
         "__class__", "__bases__", "__subclasses__", "__mro__", "__globals__", "__builtins__", "__import__", "__loader__", "__spec__",
         "__code__", "__closure__", "__getattribute__", "__reduce__", "__reduce_ex__", "__dict__", "__init_subclass__", "__init__", "__new__",
         "__self__", "__base__", "__func__", "__wrapped__", "__traceback__", "__context__", "mro")],
+    ("attribute-forbidden", "class A:\n    def f(self): return super().__init__"),
+    ("attribute-forbidden", "class A:\n    def f(self): return A.__init__"),
+    ("attribute-forbidden", "def f(self): A.__init__(self)\nclass A: pass"),
+    ("attribute-forbidden", "class A:\n    def f(self): super().__init__.__globals__"),
+    ("attribute-forbidden", "class A:\n    def f(self): super().__class__"),
     *[("attribute-dunder", "x = 1\nx." + name) for name in (
         "__objclass__", "__get__", "__getstate__", "__kwdefaults__", "__defaults__", "__setattr__", "__annotations__", "__module__")],
     *[("attribute-frame", "x = 1\nx." + name) for name in (
@@ -218,4 +232,13 @@ REFUSED = [
     ("top-level-await", "async def f(): pass\nreturn [x async for x in f()]"),
     ("top-level-yield", "yield 1"),
     ("top-level-yield", "x = yield from [1]"),
+    # what the standard library opens, writes and starts
+    ("module-gadget", "import enum\nenum.global_enum(enum.Enum('F', {'exec': 1}, module='dataclasses'))", {"allow": "enum"}),
+    ("module-gadget", "import warnings\nwarnings.formatwarning('m', UserWarning, '/etc/passwd', 1)", {"allow": "warnings"}),
+    ("module-gadget", "import warnings\nwarnings.warn_explicit('m', UserWarning, '/etc/passwd', 1)", {"allow": "warnings"}),
+    ("module-gadget", "from warnings import showwarning", {"allow": "warnings"}),
+    ("import-never", "import subprocess", {"allow": "subprocess"}),
+    ("import-never", "try:\n    import ctypes\nexcept ImportError: pass", {"allow": "json"}),
+    ("import-not-allowed", "try:\n    import ujson\nexcept ValueError: pass", {"allow": "json"}),
+    ("import-not-allowed", "try: pass\nexcept ImportError:\n    import ujson", {"allow": "json"}),
 ]

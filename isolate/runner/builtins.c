@@ -113,7 +113,19 @@ static PyObject *guarded_delattr(PyObject *capsule, PyObject *arguments)
 	return reference(Py_None);
 }
 
+/* type(x): of the class only its name is to be had. An empty module object has one and leads nowhere. */
+static PyObject *name_of_type(PyObject *self, PyObject *value)
+{
+	PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__"), *holder;
+
+	(void)self;
+	holder = name ? PyModule_NewObject(name) : NULL;
+	Py_XDECREF(name);
+	return holder;
+}
+
 /* Python wants these to be writable and to live for ever. */
+static PyMethodDef TYPE_NAME = {"type", name_of_type, METH_O, NULL};
 static PyMethodDef GUARDS[] = {
 	{"getattr", guarded_getattr, METH_VARARGS, NULL},
 	{"hasattr", guarded_hasattr, METH_VARARGS, NULL},
@@ -197,7 +209,7 @@ int builtins_make(struct session *session, PyObject *capsule)
 	Py_XDECREF(session->builtins);
 	session->builtins = PyDict_New();
 	if (!maker.real || !session->builtins || rules_each_builtin(add_plain, &maker) < 0 || add_exceptions(&maker) < 0 ||
-		add_permitted(&maker) < 0 || add_function(&maker, &FORMAT_GUARD, NULL) < 0)
+		add_function(&maker, &TYPE_NAME, NULL) < 0 || add_permitted(&maker) < 0 || add_function(&maker, &FORMAT_GUARD, NULL) < 0)
 		goto out;
 	importer = imports_function(capsule);
 	if (importer)

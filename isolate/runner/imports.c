@@ -17,6 +17,63 @@
 
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted);
 
+/* Are the fields of a class what @dataclass once made of its annotations? It writes their names into text that it runs. */
+static bool has_true_fields(PyObject *type)
+{
+	PyObject *fields = PyObject_GetAttrString(type, "__dataclass_fields__"), *key, *field;
+	Py_ssize_t at = 0;
+	bool are = true;
+
+	while (fields && PyDict_Check(fields) && are && PyDict_Next(fields, &at, &key, &field)) {
+		PyObject *name = PyObject_GetAttrString(field, "name");
+
+		are = name && PyUnicode_CheckExact(name) && PyUnicode_CheckExact(key) && PyUnicode_Compare(name, key) == 0 && PyUnicode_IsIdentifier(name) == 1;
+		Py_XDECREF(name);
+	}
+	PyErr_Clear();
+	Py_XDECREF(fields);
+	return are;
+}
+
+/* dataclasses.dataclass, and the decorator that it returns when it is called with options. */
+static PyObject *guarded_dataclass(PyObject *real, PyObject *arguments, PyObject *keywords);
+
+static PyMethodDef DATACLASS = {"dataclass", (PyCFunction)(void (*)(void))guarded_dataclass, METH_VARARGS | METH_KEYWORDS, NULL};
+
+static PyObject *guarded_dataclass(PyObject *real, PyObject *arguments, PyObject *keywords)
+{
+	PyObject *type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL, *bases, *made, *decorator;
+
+	bases = type ? PyObject_GetAttrString(type, "__mro__") : NULL;
+	PyErr_Clear();
+	for (Py_ssize_t i = 0; bases && PyTuple_Check(bases) && i < PyTuple_Size(bases); i++) {
+		if (!has_true_fields(PyTuple_GetItem(bases, i))) {
+			PyErr_SetString(PyExc_TypeError, "a field of a dataclass was given another name");
+			Py_DECREF(bases);
+			return NULL;
+		}
+	}
+	Py_XDECREF(bases);
+	made = PyObject_Call(real, arguments, keywords);
+	if (!made || type)
+		return made;
+	decorator = PyCFunction_NewEx(&DATACLASS, made, NULL);
+	Py_DECREF(made);
+	return decorator;
+}
+
+/* What the facade hands out in place of value (taken over). */
+static PyObject *guarded(PyObject *module, PyObject *name, PyObject *value)
+{
+	PyObject *guard;
+
+	if (PyUnicode_CompareWithASCIIString(module, "dataclasses") != 0 || PyUnicode_CompareWithASCIIString(name, "dataclass") != 0)
+		return value;
+	guard = PyCFunction_NewEx(&DATACLASS, value, NULL);
+	Py_DECREF(value);
+	return guard;
+}
+
 /* Keeps value in the facade, so that the next use finds it without asking. What sys holds can be rebound (sys.stdout), so it is asked each
  * time. */
 static void keep(struct session *session, PyObject *module, PyObject *name, PyObject *value)
@@ -43,10 +100,11 @@ static PyObject *facade_getattr(PyObject *self, PyObject *name)
 	case -1:
 		return NULL;
 	case MODULE_PUBLIC:
-		if (value) {
+		value = value ? guarded(module, name, value) : NULL;
+		if (value)
 			keep(session, module, name, value);
+		if (value || PyErr_Occurred())
 			return value;
-		}
 		break;
 	case MODULE_SUBMODULE:
 		full = PyUnicode_FromFormat("%U.%U", module, name);
@@ -228,7 +286,7 @@ static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject
 		return NULL;
 	}
 	if (policy_import(session, name, &row) != IMPORT_ALLOWED && !(PyTuple_CheckExact(names) && policy_is_passage(session, name))) {
-		PyErr_Format(PyExc_ImportError, "import of '%U' is not allowed; allow it with --allow %U", name, name);
+		PyErr_Format(PyExc_ModuleNotFoundError, "import of '%U' is not allowed; allow it with --allow %U", name, name);
 		return NULL;
 	}
 	if (policy_is_third_party(name))

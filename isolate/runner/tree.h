@@ -26,7 +26,7 @@ enum node_kind {
 	FIELD(annotation) FIELD(arg) FIELD(args) FIELD(asname) FIELD(attr) FIELD(bases) FIELD(body) \
 	FIELD(bound) FIELD(cls) FIELD(col_offset) FIELD(comparators) FIELD(ctx) FIELD(decorator_list) \
 	FIELD(defaults) FIELD(elt) FIELD(elts) FIELD(end_col_offset) FIELD(end_lineno) FIELD(func) \
-	FIELD(generators) FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) FIELD(key) FIELD(keywords) \
+	FIELD(finalbody) FIELD(generators) FIELD(handlers) FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) FIELD(key) FIELD(keywords) \
 	FIELD(kw_defaults) FIELD(kwarg) FIELD(kwd_attrs) FIELD(kwonlyargs) FIELD(left) FIELD(level) \
 	FIELD(lineno) FIELD(module) FIELD(name) FIELD(names) FIELD(op) FIELD(operand) FIELD(ops) \
 	FIELD(orelse) FIELD(posonlyargs) FIELD(rest) FIELD(returns) FIELD(right) FIELD(simple) FIELD(slice) \

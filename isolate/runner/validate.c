@@ -163,6 +163,72 @@ static int append_return(struct program *program, PyObject *body, struct violati
 	return status;
 }
 
+/* Is name bound anywhere in the source? */
+static bool is_bound(const struct scopes *scopes, PyObject *name)
+{
+	bool bound = false;
+
+	for (int i = 0; i < scopes->symbol_count && !bound; i++)
+		bound = (scopes->symbols[i].flags & SYMBOL_BOUND) && PyUnicode_Compare(scopes->symbols[i].name, name) == 0;
+	return bound;
+}
+
+/* Puts `import dotted` where imports stand: behind the docstring and the directives. */
+static int insert_import(PyObject *body, PyObject *dotted)
+{
+	PyObject *text = PyUnicode_FromFormat("import %U", dotted), *tree = text ? tree_parse(text, BODY_FILE, "exec") : NULL;
+	PyObject *statements = tree ? tree_get(tree, FIELD_body) : NULL;
+	Py_ssize_t at = PyList_Size(body) > 0 && is_docstring(PyList_GetItem(body, 0));
+	int status = statements ? 0 : -1;
+
+	while (at < PyList_Size(body) && is_future(PyList_GetItem(body, at)))
+		at++;
+	if (status == 0 && PyList_Size(statements) == 1)
+		status = PyList_Insert(body, at, PyList_GetItem(statements, 0));
+	Py_XDECREF(text);
+	Py_XDECREF(tree);
+	Py_XDECREF(statements);
+	return status;
+}
+
+/* An allowed module that is used without its import line gets one. Returns how many, or -1. */
+static int add_imports(const struct walker *w, PyObject *body)
+{
+	PyObject *iterator = PyObject_GetIter(w->session->allow), *dotted;
+	const struct rule_row *row;
+	int added = iterator ? 0 : -1;
+
+	while (added >= 0 && (dotted = PyIter_Next(iterator))) {
+		Py_ssize_t length = PyUnicode_GetLength(dotted), dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
+		PyObject *root = PyUnicode_Substring(dotted, 0, dot < 0 ? length : dot);
+
+		if (!root)
+			added = -1;
+		else if (walk_contains(w->read, root) && !is_bound(&w->scopes, root) && !PyDict_GetItemWithError(w->session->builtins, root) &&
+			 policy_import(w->session, dotted, &row) == IMPORT_ALLOWED)
+			added = insert_import(body, dotted) < 0 ? -1 : added + 1;
+		Py_XDECREF(root);
+		Py_DECREF(dotted);
+	}
+	Py_XDECREF(iterator);
+	return PyErr_Occurred() ? -1 : added;
+}
+
+static int bind_names(struct walker *w, PyObject *body)
+{
+	PyObject *args = PyUnicode_FromString("args");
+	int status = -1;
+
+	scopes_free(&w->scopes);
+	w->scope = SCOPE_BODY;
+	w->next_scope = SCOPE_BODY + 1;
+	w->nodes = 0;
+	if (args && scopes_begin(&w->scopes) == 0 && scopes_bind(&w->scopes, SCOPE_BODY, args, SYMBOL_PARAMETER | SYMBOL_OTHER))
+		status = walk_value(w, body);
+	Py_XDECREF(args);
+	return status;
+}
+
 /* Both walks. *promoted receives the names that the body declares global (a new list). */
 static int judge(
 	const struct program *program, const struct session *session, PyObject *body, struct violations *found, PyObject **promoted)
@@ -170,17 +236,15 @@ static int judge(
 	struct walker w = {.session = session,
 		.source = &program->source,
 		.found = found,
-		.pass = PASS_BIND,
-		.scope = SCOPE_BODY,
-		.next_scope = SCOPE_BODY + 1};
-	PyObject *args = PyUnicode_FromString("args");
-	int status = -1;
+		.pass = PASS_BIND};
+	int status = -1, added;
 
 	w.expression = program->expression.text ? &program->expression : NULL;
 	w.own = PySet_New(NULL);
-	if (scopes_begin(&w.scopes) < 0 || !w.own || !args || !scopes_bind(&w.scopes, SCOPE_BODY, args, SYMBOL_PARAMETER | SYMBOL_OTHER))
+	w.read = PySet_New(NULL);
+	if (!w.own || !w.read || bind_names(&w, body) < 0 || (added = w.stopped ? 0 : add_imports(&w, body)) < 0)
 		goto out;
-	if (walk_value(&w, body) < 0 || !(*promoted = scopes_promote(&w.scopes, session->builtins)))
+	if ((added > 0 && bind_names(&w, body) < 0) || !(*promoted = scopes_promote(&w.scopes, session->builtins)))
 		goto out;
 	w.pass = PASS_JUDGE;
 	w.scope = SCOPE_BODY;
@@ -190,7 +254,7 @@ static int judge(
 out:
 	scopes_free(&w.scopes);
 	Py_XDECREF(w.own);
-	Py_XDECREF(args);
+	Py_XDECREF(w.read);
 	return status;
 }
 

@@ -51,19 +51,39 @@ int walk_nothing(struct walker *w, PyObject *node)
 
 static int walk_node(struct walker *w, PyObject *node, enum node_kind kind)
 {
-	int status;
+	int *level = w->link == node ? &w->chained : &w->depth, status;
 
+	w->link = NULL;
 	if (w->stopped || HANDLERS[kind] == walk_nothing)
 		return 0;
 	if (++w->nodes > WALK_NODES_MOST)
 		return walk_stop(w, RULE_TREE_SIZE, node, PyUnicode_FromFormat("more than %d syntax nodes", (int)WALK_NODES_MOST),
 			"pass data through args instead of writing it into the code");
-	if (w->depth >= WALK_DEPTH_MOST)
+	if (*level >= (level == &w->depth ? WALK_DEPTH_MOST : WALK_CHAIN_MOST))
 		return walk_stop(w, RULE_TREE_DEPTH, node, PyUnicode_FromFormat("nested deeper than %d levels", (int)WALK_DEPTH_MOST),
 			"use intermediate variables, sum() or str.join()");
-	w->depth++;
+	++*level;
 	status = HANDLERS[kind](w, node);
-	w->depth--;
+	--*level;
+	return status;
+}
+
+int walk_link(struct walker *w, PyObject *node)
+{
+	int status;
+
+	w->link = node;
+	status = walk_value(w, node);
+	w->link = NULL;
+	return status;
+}
+
+int walk_binary(struct walker *w, PyObject *node)
+{
+	PyObject *left = tree_get(node, FIELD_left);
+	int status = left && walk_link(w, left) == 0 ? walk_field(w, node, FIELD_right) : -1;
+
+	Py_XDECREF(left);
 	return status;
 }
 
@@ -286,6 +306,45 @@ static bool compares_with_none(PyObject *node)
 	Py_XDECREF(others);
 	Py_XDECREF(value);
 	return is;
+}
+
+/* Does a handler catch ImportError? */
+static int catches_import_error(PyObject *handlers)
+{
+	static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"};
+	int found = 0;
+
+	for (Py_ssize_t i = 0; PyList_Check(handlers) && i < PyList_Size(handlers); i++) {
+		PyObject *type = tree_get(PyList_GetItem(handlers, i), FIELD_type);
+		PyObject *list = type && tree_kind(type) == NODE_Tuple ? tree_get(type, FIELD_elts) : Py_BuildValue("[O]", type ? type : Py_None);
+
+		for (Py_ssize_t j = 0; list && PyList_Check(list) && j < PyList_Size(list); j++) {
+			PyObject *item = PyList_GetItem(list, j), *name = tree_kind(item) == NODE_Name ? tree_get(item, FIELD_id) : NULL;
+
+			found = found || item == Py_None;
+			for (size_t n = 0; name && n < sizeof names / sizeof names[0]; n++)
+				found = found || walk_is(name, names[n]);
+			Py_XDECREF(name);
+		}
+		Py_XDECREF(list);
+		Py_XDECREF(type);
+	}
+	return found;
+}
+
+int walk_try(struct walker *w, PyObject *node)
+{
+	PyObject *handlers = tree_get(node, FIELD_handlers);
+	int caught = handlers ? catches_import_error(handlers) : 0, status = handlers && !PyErr_Occurred() ? 0 : -1;
+
+	w->import_caught += caught;
+	if (status == 0)
+		status = walk_field(w, node, FIELD_body);
+	w->import_caught -= caught;
+	if (status == 0 && (walk_value(w, handlers) < 0 || walk_field(w, node, FIELD_orelse) < 0 || walk_field(w, node, FIELD_finalbody) < 0))
+		status = -1;
+	Py_XDECREF(handlers);
+	return status;
 }
 
 int walk_compare(struct walker *w, PyObject *node)

@@ -14,7 +14,7 @@
 #include "isolate/runner/tree.h"
 #include "isolate/runner/violations.h"
 
-enum { WALK_NODES_MOST = 20000, WALK_DEPTH_MOST = 100, LITERAL_BITS_MOST = 14285 /* 4300 digits */ };
+enum { WALK_NODES_MOST = 20000, WALK_DEPTH_MOST = 100, WALK_CHAIN_MOST = 1000, LITERAL_BITS_MOST = 14285 /* 4300 digits */ };
 
 enum walk_pass { PASS_BIND = 1, PASS_JUDGE };
 
@@ -25,11 +25,15 @@ struct walker {
 	struct violations *found;
 	struct scopes scopes;
 	PyObject *own; /* set: attributes that the body itself defines */
+	PyObject *read; /* set: names that it reads somewhere */
 	enum walk_pass pass;
 	int scope, next_scope;
 	int depth, nodes;
+	int chained;	  /* links of left-leaning chains that the walk is in: a + b + c, x.f().g() */
+	PyObject *link;	  /* the next node is one more link of such a chain; borrowed */
 	bool stopped;	 /* the tree is too large to go on */
 	int unevaluated; /* inside an annotation that is never evaluated */
+	int import_caught; /* inside a try whose handlers catch ImportError: there an import may fail */
 	bool future_annotations;
 	bool imports_star; /* a refused import * may have bound any name */
 	bool unsure;	   /* the name at hand can stand for several things: that one of them lacks an attribute is no violation */
@@ -44,6 +48,9 @@ struct walker {
 #define NODE(type, handler) int handler(struct walker *w, PyObject *node);
 #include "isolate/runner/tree_nodes.def"
 #undef NODE
+
+/* Visits what a node continues: the left operand, what is called, what an attribute is taken from. A chain of these is no nesting. */
+int walk_link(struct walker *w, PyObject *node);
 
 /* Visits a node, a list of nodes, or a field of a node; anything else is passed over. */
 int walk_value(struct walker *w, PyObject *value);

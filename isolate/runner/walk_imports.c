@@ -28,6 +28,8 @@ static int report_import(struct walker *w, PyObject *node, PyObject *dotted, enu
 					  PyUnicode_FromFormat("import of '%U' is not allowed: it does not come with its package", dotted),
 					  NULL, rewrite);
 	case IMPORT_NOT_ALLOWED:
+		if (w->import_caught)
+			return 0; /* it fails where the body expects it to */
 		rewrite = PyUnicode_FromFormat("allow it with --allow %U", dotted);
 		return !rewrite ? -1
 				: walk_report(w, RULE_IMPORT_NOT_ALLOWED, node, dotted,

@@ -157,7 +157,7 @@ int walk_name(struct walker *w, PyObject *node)
 	if (tree_kind(context) != NODE_Load)
 		status = walk_bind(w, node, name, SYMBOL_OTHER);
 	else
-		status = w->pass == PASS_JUDGE ? check_read(w, node, name) : 0;
+		status = w->pass == PASS_JUDGE ? check_read(w, node, name) : PySet_Add(w->read, name);
 out:
 	Py_XDECREF(name);
 	Py_XDECREF(context);

@@ -42,11 +42,46 @@ static bool is_caught(const struct walker *w, PyObject *value)
 	return symbol && (symbol->flags & SYMBOL_EXCEPTION);
 }
 
+/* Is value a call of that builtin with so many plain arguments? */
+static bool calls_builtin(const struct walker *w, PyObject *value, const char *builtin, Py_ssize_t count)
+{
+	PyObject *function = tree_kind(value) == NODE_Call ? tree_get(value, FIELD_func) : NULL, *name = NULL, *arguments = NULL, *keywords = NULL;
+	bool calls = false;
+
+	if (function && tree_kind(function) == NODE_Name && (name = tree_get(function, FIELD_id)) && (arguments = tree_get(value, FIELD_args)) &&
+		(keywords = tree_get(value, FIELD_keywords)))
+		calls = walk_is(name, builtin) && !scopes_resolve(&w->scopes, w->scope, name) && PyList_Size(keywords) == 0 &&
+			PyList_Size(arguments) == count && (count == 0 || tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred);
+	PyErr_Clear();
+	Py_XDECREF(function);
+	Py_XDECREF(name);
+	Py_XDECREF(arguments);
+	Py_XDECREF(keywords);
+	return calls;
+}
+
+/* Base.__init__(self, ...), super().__init__(...): how a class makes its base's part of an object. */
+static bool makes_base(const struct walker *w, PyObject *node, PyObject *name, PyObject *value)
+{
+	PyObject *arguments;
+	bool makes;
+
+	if (!walk_is(name, "__init__") || w->callee != node || !value)
+		return false;
+	if (calls_builtin(w, value, "super", 0))
+		return true;
+	arguments = tree_get(w->call, FIELD_args);
+	makes = arguments && PyList_Size(arguments) > 0 && is_receiver(w, PyList_GetItem(arguments, 0));
+	PyErr_Clear();
+	Py_XDECREF(arguments);
+	return makes;
+}
+
 int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObject *value)
 {
 	const struct rule_row *row;
 
-	if (session_permits(w->session, name))
+	if (session_permits(w->session, name) || makes_base(w, node, name, value))
 		return 0;
 	row = rules_attribute(name);
 	if (row)
@@ -142,7 +177,7 @@ static int judge_attribute(struct walker *w, PyObject *node, PyObject *name, PyO
 			status = walk_check_attribute(w, node, name, value);
 	} else if (status == 0 && walk_check_attribute(w, node, name, value) == 0) {
 		/* The value may have been wrapped in a guard; what it was is visited all the same. */
-		status = walk_value(w, value);
+		status = walk_link(w, value);
 	} else {
 		status = -1;
 	}
@@ -162,12 +197,17 @@ int walk_attribute(struct walker *w, PyObject *node)
 		goto out;
 	stores = tree_kind(context) != NODE_Load;
 	if (w->pass == PASS_BIND) {
-		status = note_own(w, name, value, stores) == 0 ? walk_value(w, value) : -1;
+		status = note_own(w, name, value, stores) == 0 ? walk_link(w, value) : -1;
 		goto out;
 	}
 	if (stores && check_store(w, node) < 0)
 		goto out;
-	status = judge_attribute(w, node, name, value);
+	if (!stores && calls_builtin(w, value, "super", 0))
+		status = walk_check_attribute(w, node, name, value);
+	else if (!stores && walk_is(name, "__name__") && calls_builtin(w, value, "type", 1))
+		status = walk_field(w, value, FIELD_args);
+	else
+		status = judge_attribute(w, node, name, value);
 out:
 	Py_XDECREF(name);
 	Py_XDECREF(value);
@@ -254,7 +294,7 @@ int walk_call(struct walker *w, PyObject *node)
 	w->call = node;
 	w->callee = function;
 	if (status == 0)
-		status = walk_value(w, function);
+		status = walk_link(w, function);
 	w->call = call;
 	w->callee = callee;
 	if (status == 0 && (walk_field(w, node, FIELD_args) < 0 || walk_field(w, node, FIELD_keywords) < 0))
