@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,19 +53,23 @@ static bool in_runtime(const char *path)
 	return strcmp(path, "/usr") == 0 || strcmp(path, "/") == 0;
 }
 
-static bool add_tree(struct python *p, const char *path)
+static bool add_path(struct python *p, const char *path, bool is_link)
 {
-	struct stat st;
-
-	if (in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-		return true;
 	for (size_t i = 0; i < p->tree_count; i++)
 		if (strcmp(p->trees[i], path) == 0)
 			return true;
 	if (p->tree_count == PYTHON_MOST_TREES || strlen(path) >= PATH_MAX)
 		return false;
+	p->is_link[p->tree_count] = is_link;
 	strcpy(p->trees[p->tree_count++], path);
 	return true;
+}
+
+static bool add_tree(struct python *p, const char *path)
+{
+	struct stat st;
+
+	return in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || add_path(p, path, false);
 }
 
 /* An installation's own directories, not its prefix: that may be somebody's home. */
@@ -126,6 +131,116 @@ static bool is_virtual_environment(const char *directory)
 
 	snprintf(path, sizeof path, "%s/pyvenv.cfg", directory);
 	return access(path, R_OK) == 0;
+}
+
+/* The value of a key of an environment's pyvenv.cfg. Returns whether it has one. */
+static bool environment_value(const char *environment, const char *key, char *value, size_t size)
+{
+	char path[PATH_MAX + 16], line[PATH_MAX + 64];
+	size_t length = strlen(key);
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/pyvenv.cfg", environment);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof line, file)) {
+		char *at = line + strspn(line, " \t");
+
+		if (strncasecmp(at, key, length) != 0)
+			continue;
+		at += length + strspn(at + length, " \t");
+		if (*at != '=')
+			continue;
+		at += 1 + strspn(at + 1, " \t");
+		at[strcspn(at, "\r\n")] = '\0';
+		found = strlen(at) < size;
+		if (found)
+			strcpy(value, at);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Takes out "/./", "//" and "x/.." by the letters alone. */
+static void clean(char *path)
+{
+	char *to = path;
+
+	for (char *at = path; *at;) {
+		size_t length = strcspn(++at, "/");
+
+		if (length == 2 && strncmp(at, "..", 2) == 0) {
+			while (to > path && *--to != '/')
+				;
+		} else if (length > 0 && !(length == 1 && *at == '.')) {
+			*to++ = '/';
+			memmove(to, at, length);
+			to += length;
+		}
+		at += length;
+	}
+	*to = '\0';
+}
+
+/* One installation, by a name that leads to it. Homebrew's links its packages to each other through the directory above its Cellar. */
+static bool add_named_installation(struct python *p, const char *prefix)
+{
+	const char *cellar = strstr(prefix, "/Cellar/");
+	char above[PATH_MAX];
+
+	if (!has_library(prefix))
+		return true;
+	if (cellar && cellar > prefix) {
+		snprintf(above, sizeof above, "%.*s", (int)(cellar - prefix), prefix);
+		return add_tree(p, above);
+	}
+	return add_installation(p, prefix);
+}
+
+/*
+ * Every installation that the program's path names, link by link: an interpreter looks for its library beside the names by which it was found, so those must be there
+ * inside, too. A tree is bound under the name that the link gives it; a link that lies in none is made again.
+ */
+static bool add_installations(struct python *p, const char *program)
+{
+	char at[PATH_MAX], prefix[PATH_MAX], target[PATH_MAX];
+
+	snprintf(at, sizeof at, "%s", program);
+	for (int links = 0; links < 40; links++) {
+		size_t directory;
+		ssize_t length;
+
+		strcpy(prefix, at);
+		if (!parent(prefix) || !parent(prefix) || !add_named_installation(p, prefix))
+			return false;
+		length = readlink(at, target, sizeof target - 1);
+		if (length <= 0)
+			break;
+		if (!in_runtime(at) && !has_library(prefix) && !is_virtual_environment(prefix) && !add_path(p, at, true))
+			return false;
+		target[length] = '\0';
+		directory = target[0] == '/' ? 0 : (size_t)(strrchr(at, '/') - at) + 1;
+		if (directory + (size_t)length >= sizeof at)
+			return false;
+		strcpy(at + directory, target);
+		clean(at);
+	}
+	if (!realpath(program, at) || !parent(at) || !parent(at))
+		return false;
+	return add_named_installation(p, at);
+}
+
+/* A virtual environment and what it was made from. Returns false when its pyvenv.cfg does not lead to an installation. */
+static bool add_environment(struct python *p, const char *environment)
+{
+	char home[PATH_MAX - 16], program[PATH_MAX];
+
+	if (!environment_value(environment, "home", home, sizeof home) || home[0] != '/')
+		return false;
+	clean(home);
+	snprintf(program, sizeof program, "%s/python3", home);
+	return access(program, X_OK) == 0 && add_installations(p, program) && add_installations(p, p->path) && add_tree(p, environment);
 }
 
 static int find_on_path(const char *name, char *path, struct error *err)
@@ -276,6 +391,9 @@ static int learn_by_asking(struct python *p, struct error *err)
 		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "%s names an interpreter that is not there", asked);
 	if (!in_runtime(real) && parent(real))
 		add_tree(p, real);
+	strcpy(real, p->path);
+	if (parent(real) && parent(real) && is_virtual_environment(real))
+		add_environment(p, real);
 	return 0;
 }
 
@@ -288,25 +406,36 @@ static bool version_of_name(const char *real, int *minor)
 	return name && sscanf(name, "/python3.%d%n", minor, &end) == 1 && name[end] == '\0';
 }
 
+/* The minor version of an environment: "version = 3.11.2", or "version_info = ..." where uv or virtualenv made it. */
+static bool version_of_environment(const char *environment, int *minor)
+{
+	char text[64];
+
+	return (environment_value(environment, "version", text, sizeof text) || environment_value(environment, "version_info", text, sizeof text)) &&
+	       sscanf(text, "3.%d", minor) == 1;
+}
+
 /* From the file system alone. Returns 1, 0 when the layout is not a known one, or -1 for one that is too old. */
 static int learn_from_layout(struct python *p, struct error *err)
 {
+	char real[PATH_MAX], prefix[PATH_MAX], above[PATH_MAX];
+	bool environment, named;
 	int minor;
 
-	char real[PATH_MAX], prefix[PATH_MAX], above[PATH_MAX];
-
-	if (!realpath(p->path, real) || !version_of_name(real, &minor))
+	strcpy(above, p->path);
+	if (!realpath(p->path, real) || !parent(above) || !parent(above))
+		return 0;
+	environment = is_virtual_environment(above);
+	named = version_of_name(real, &minor);
+	if (!named && !(environment && version_of_environment(above, &minor)))
 		return 0;
 	if (too_old(p->path, 3, minor, err) < 0)
 		return -1;
+	if (environment)
+		return add_environment(p, above);
 	strcpy(prefix, real);
-	if (!in_runtime(real) && (!parent(prefix) || !parent(prefix) || !has_library(prefix) || !add_installation(p, prefix)))
+	if (!in_runtime(real) && (!parent(prefix) || !parent(prefix) || !has_library(prefix) || !add_installations(p, real)))
 		return 0;
-	strcpy(above, p->path);
-	if (!parent(above) || !parent(above))
-		return 0;
-	if (is_virtual_environment(above))
-		return add_tree(p, above);
 	strcpy(p->path, real); /* no environment: the links that led here mean nothing */
 	return 1;
 }
@@ -333,6 +462,8 @@ int python_find(const char *name, struct python *out, struct error *err)
 	if (script < 0)
 		return -1;
 	known = script ? 0 : learn_from_layout(out, err);
+	if (known == 0)
+		out->tree_count = 0;
 	if (known < 0)
 		return -1;
 	return known ? 0 : learn_by_asking(out, err);

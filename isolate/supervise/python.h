@@ -4,15 +4,17 @@
 #define CORDON_ISOLATE_SUPERVISE_PYTHON_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "isolate/error.h"
 
-#define PYTHON_MOST_TREES 12
+#define PYTHON_MOST_TREES 20
 
 struct python {
 	char path[PATH_MAX];                      /* what to execute, also inside */
-	char trees[PYTHON_MOST_TREES][PATH_MAX];  /* directories outside the system runtime that must be shown */
+	char trees[PYTHON_MOST_TREES][PATH_MAX];  /* directories outside the system runtime that must be shown, and links to be made */
+	bool is_link[PYTHON_MOST_TREES];
 	size_t tree_count;
 };
 
