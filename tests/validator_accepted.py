@@ -81,7 +81,7 @@ ACCEPTED = [
     ("2024", "import datetime\nfrom datetime import datetime, timedelta\nreturn datetime(2024, 1, 1).year", {"allow": "datetime"}),
     ("2024", "import datetime\nfrom datetime import datetime, timedelta\nreturn datetime.fromisoformat('2024-01-01').year", {"allow": "datetime"}),
     ("[true,2024]", "import datetime\nd = datetime.date(2024, 1, 1)\nfrom datetime import datetime\nreturn [isinstance(datetime(2024, 1, 1), datetime), d.year]", {"allow": "datetime"}),
-    ("1", "try:\n    import missing_module as m\nexcept ImportError:\n    m = None\nreturn 1 if m is None else 2", {"allow": "missing_module"}),
+    ("1", "try:\n    import missing_module as m\nexcept ImportError:\n    m = None\nreturn 1 if m is None else 2", {"allow": "json"}),
     ("1", "import os\nos._exit\nreturn 1", {"allow": "os"}),
     ("1", "import sys\nprint('to stderr', file=sys.stderr)\nreturn 1", {"allow": "sys"}),
     # templates

@@ -49,6 +49,9 @@ ERRORS = [
     ("OutputTooLarge: the value returned is longer than 100 bytes", "return list(range(100))", {"output_limit": 100}),
     ("ValueError: not JSON-serializable: output is an integer", "return 1 << 100_000_000"),
     ("ZeroDivisionError: division by zero", "1 / 0"),
+    ("ImportError: allowed import not available: missing_module", "return 1", {"allow": "json,missing_module"}),
+    ("ImportError: allowed import not available: json.missing", "return 1", {"allow": "json.missing"}),
+    ("ImportError: allowed import not available: math.missing", "return 1", {"allow": "math.missing,math"}),
     ("TypeError: a field of a dataclass was given another name", "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int = 0\n"
         "dataclasses.fields(A)[0].name = 'x,print'\n@dataclasses.dataclass\nclass B(A): pass", {"allow": "dataclasses"}),
     ("TypeError: a field of a dataclass was given another name", "from dataclasses import dataclass, field\nf = field(default=0)\n@dataclass(order=True)\nclass A:\n    x: int = f\n"

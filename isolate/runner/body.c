@@ -148,9 +148,25 @@ static bool decide(const struct execution *x, enum body_decision decision)
 	return !x->request->decided || x->request->decided(decision);
 }
 
+/* What is allowed and not there is told before the body runs, and not where it may or may not import it. Returns 0, or -1 with ImportError. */
+static int check_allowed(const struct session *session)
+{
+	PyObject *iterator = PyObject_GetIter(session->allow), *name;
+	int there = iterator ? 1 : -1;
+
+	while (there == 1 && (name = PyIter_Next(iterator))) {
+		there = policy_is_there(name);
+		if (there == 0)
+			PyErr_Format(PyExc_ImportError, "allowed import not available: %U", name);
+		Py_DECREF(name);
+	}
+	Py_XDECREF(iterator);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
 static enum body_verdict execute(struct execution *x, const struct session *session)
 {
-	PyObject *arguments = arguments_parse(x->request->args), *value;
+	PyObject *arguments = check_allowed(session) == 0 ? arguments_parse(x->request->args) : NULL, *value;
 
 	if (!arguments)
 		return fail_with_exception(x, "execute");

@@ -179,6 +179,33 @@ PyObject *policy_load(PyObject *dotted)
 	return module;
 }
 
+int policy_is_there(PyObject *dotted)
+{
+	PyObject *loaded = PyImport_GetModule(dotted), *machinery = NULL, *path = reference(Py_None), *head = NULL, *spec = NULL;
+	bool whole = loaded != NULL;
+
+	Py_XDECREF(loaded);
+	if (!whole)
+		machinery = PyImport_ImportModule("_frozen_importlib");
+	/* A package is looked for below the places of the one that it is in. */
+	for (int n = 1; machinery && !whole && path && path != dotted; n++) {
+		head = prefix(dotted, n, &whole);
+		Py_XDECREF(spec);
+		spec = head ? PyObject_CallMethod(machinery, "_find_spec", "OO", head, path) : NULL;
+		Py_XDECREF(head);
+		Py_DECREF(path);
+		path = spec && spec != Py_None && !whole ? PyObject_GetAttrString(spec, "submodule_search_locations") : NULL;
+		if (spec && !whole && path == Py_None)
+			Py_CLEAR(path);
+	}
+	if (!PyErr_Occurred())
+		whole = !machinery || (whole && spec && spec != Py_None);
+	Py_XDECREF(path);
+	Py_XDECREF(spec);
+	Py_XDECREF(machinery);
+	return PyErr_Occurred() ? -1 : whole;
+}
+
 static bool is_metaclass(PyObject *value)
 {
 	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) && PyType_IsSubtype((PyTypeObject *)value, &PyType_Type);

@@ -33,6 +33,9 @@ bool policy_is_third_party(PyObject *dotted);
 /* Imports dotted for real and returns the module itself (not its root): a new reference, or NULL with an exception. */
 PyObject *policy_load(PyObject *dotted);
 
+/* Can dotted be found by the import system? Nothing is imported. Returns 1, 0, or -1 with an exception. */
+int policy_is_there(PyObject *dotted);
+
 enum name_verdict {
 	MODULE_PUBLIC,	  /* *value is it, when value is wanted and the module could be loaded */
 	MODULE_SUBMODULE, /* an allowed module */
