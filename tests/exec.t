@@ -334,4 +334,24 @@ os._exit(0)
     tap.like(body("import os").expect(2).record["error"], "^ValidationError: ", "a true one")
 
 
+@tap.cases("a text that is {} is refused with what to strip, and runs with --dedent", [
+    ("fenced", "```python\nx = 1\nif x:\n    return 'a\\n'\n```\n", "backquotes", "a\n"),
+    ("indented", "    x = 1\n\n    if x:\n        return 2", "indented as a whole", 2),
+    ("fenced and indented", "\n  ```\n  return 3\n  ```", "backquotes", 3),
+    ("indented by tabs", "\treturn [\n\t\t4]\n", "indented as a whole", [4]),
+    ("fenced without an end", "```py\nreturn 5", "backquotes", 5),
+])
+def _(_name, source, hint, output):
+    tap.like(body(source).expect(2).record["error"], hint + ".*--dedent", "error")
+    tap.equal(body(source, "--dedent").expect(0).record["output"], output, "output")
+    tap.equal(body(source.replace("return", "1 / 0; return"), "--dedent").expect(1).record["error_detail"]["line"],
+              source[:source.index("return")].count("\n") + 1, "line")
+
+
+@tap.test("--dedent leaves an ordinary body alone")
+def _():
+    source = "x = \'\'\'\n  a\n ```\n\'\'\'\nreturn x\n"
+    tap.equal(body(source, "--dedent").expect(0).record["output"], "\n  a\n ```\n", "output")
+
+
 tap.main()

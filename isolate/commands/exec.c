@@ -61,6 +61,8 @@ static int perform(struct call *c, const char *path)
 		buffer_free(&text);
 		return answer_failure(c->name, &err, json);
 	}
+	if (c->options.dedent)
+		input_dedent(&text);
 	program.text = text.length ? text.data : "";
 	program.length = text.length;
 	if (c->options.daemon || c->options.watch) {

@@ -10,6 +10,10 @@
 
 #include "isolate/runner/walk.h"
 
+#include <string.h>
+
+static const char *text_hint(const struct source *source);
+
 /* Turns an exception of the parser or compiler into a violation. Returns -1 when it is not one of theirs. */
 static int report_syntax(const struct program *program, const char *kind, long line_offset, struct violations *found)
 {
@@ -45,7 +49,7 @@ static int report_syntax(const struct program *program, const char *kind, long l
 		at = 0;
 	if (message)
 		status = violations_add(found, RULE_SYNTAX, at > 0 ? at : 0, offset > 0 ? offset : 0, NULL,
-			PyUnicode_FromFormat("%ssyntax error: %U", kind, message), NULL, NULL);
+			PyUnicode_FromFormat("%ssyntax error: %U", kind, message), text_hint(&program->source), NULL);
 out:
 	Py_XDECREF(message);
 	Py_XDECREF(line);
@@ -54,6 +58,23 @@ out:
 	Py_XDECREF(value);
 	Py_XDECREF(traceback);
 	return status;
+}
+
+/* What is wrong with a text that is no body as a whole, or NULL. */
+static const char *text_hint(const struct source *source)
+{
+	for (long line = 1; line <= (long)source->lines; line++) {
+		size_t length, blanks = 0;
+		const char *text = source_line(source, line, &length);
+
+		while (blanks < length && (text[blanks] == ' ' || text[blanks] == '\t'))
+			blanks++;
+		if (length - blanks >= 3 && strncmp(text + blanks, "```", 3) == 0)
+			return "strip the lines of three backquotes around the code, or use --dedent";
+		if (blanks < length && text[blanks] != '#')
+			return blanks > 0 ? "strip the blanks before every line: the text is indented as a whole; or use --dedent" : NULL;
+	}
+	return NULL;
 }
 
 static bool is_future(PyObject *statement)
