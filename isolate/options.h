@@ -65,6 +65,7 @@ struct options {
 	bool tty;                       /* --tty */
 	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
 	bool json;
+	bool list_rules;                /* validate */
 	bool dedent;                    /* exec, validate: the text may be fenced or indented as a whole */
 	bool watch;                     /* on the console */
 	bool plain, quiet;              /* the console without a screen; without a bell */

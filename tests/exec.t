@@ -354,4 +354,18 @@ def _():
     tap.equal(body(source, "--dedent").expect(0).record["output"], "\n  a\n ```\n", "output")
 
 
+@tap.test("the rules are listed, for a prompt and in full")
+def _():
+    text = sandbox.run("validate", "--list-rules").expect(0).text
+    tap.ok(len(text) < 6000, "short: %d bytes" % len(text))
+    for part in ("args", "eval", "subprocess", "enum.global_enum", "warnings.warn", "super().__init__"):
+        tap.like(text, re.escape(part), "part")
+    rules = sandbox.run("validate", "--list-rules", "--json").expect(0).json
+    tap.equal(sorted(rules), ["attributes", "functions", "modules", "names", "only", "rules"], "sections")
+    tap.ok({"name": "eval", "why": "it runs text as code"}.items() <= rules["names"][0].items(), "a row: %r" % rules["names"][0])
+    named = body("eval('1')").expect(2).record["error_detail"]["violations"][0]["rule"]
+    tap.ok(named in [row["name"] for row in rules["rules"]], "rules have the names of the refusals")
+    sandbox.run("validate", "--list-rules", "-").expect(sandbox.EXIT_USAGE)
+
+
 tap.main()

@@ -15,6 +15,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
+#include "isolate/commands/list_rules.h"
 #include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
@@ -84,6 +85,17 @@ static int perform(struct call *c, const char *path)
 	return status;
 }
 
+static int print_rules(const struct call *c)
+{
+	struct buffer text = BUFFER_INIT;
+	int status;
+
+	list_rules(c->options.json, &text);
+	status = answer_line(&text);
+	buffer_free(&text);
+	return status;
+}
+
 static int command(struct call *c, int argc, char **argv)
 {
 	struct error err = ERROR_INIT;
@@ -92,14 +104,17 @@ static int command(struct call *c, int argc, char **argv)
 
 	options_init(&c->options, c->set);
 	at = options_parse(&c->options, c->set, argc, argv, &help, &err);
-	if (!help && at >= 0 && argc - at != 1)
-		at = error_set(&err, FAILURE_BAD_OPTION, 0, "one FILE with the body is needed, or - for standard input (%d were given)", argc - at);
+	if (!help && at >= 0 && argc - at != !c->options.list_rules)
+		at = error_set(&err, FAILURE_BAD_OPTION, 0, c->options.list_rules ? "--list-rules takes no FILE (%d were given)" :
+			       "one FILE with the body is needed, or - for standard input (%d were given)", argc - at);
 	if (!help && at >= 0 && c->options.stdin_open && strcmp(argv[at], "-") == 0)
 		at = error_set(&err, FAILURE_BAD_OPTION, 0, "--stdin gives standard input to the body, so the body itself cannot be read from it");
 	if (help)
 		status = print_command_help(c->set);
 	else if (at < 0)
 		status = answer_usage(c->name, &err, c->set == FOR_EXEC || c->options.json);
+	else if (c->options.list_rules)
+		status = print_rules(c);
 	else
 		status = perform(c, argv[at]);
 	options_free(&c->options);
