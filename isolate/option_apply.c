@@ -59,6 +59,8 @@ static int set_text(char **field, const char *value, const struct option_row *ro
 {
 	char *copy;
 
+	if (value[0] == '\0' && strcmp(row->argument, "ID") == 0)
+		return error_set(err, FAILURE_IDENTITY_REFUSED, 0, "--%s: an empty ID", row->name);
 	if (value[0] == '\0')
 		return option_refuse(err, row, "an empty %s", row->argument);
 	copy = strdup(value);

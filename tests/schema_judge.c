@@ -34,7 +34,7 @@ static void judge(const struct json_tree *pair)
 	if (!set) {
 		printf("refused: %s\n", err.context);
 	} else if (read_part(&document, pair, pair->nodes[1].end) == 0) {
-		printf("%s\n", schema_check(set, &document, &why) == SCHEMA_OK ? "valid" : "invalid");
+		printf("%s\n", schema_check(set, &document, 5, &why) == SCHEMA_OK ? "valid" : "invalid");
 		json_tree_free(&document);
 	}
 	buffer_free(&why);

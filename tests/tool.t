@@ -107,7 +107,7 @@ def _():
 def _(user):
     library = Library()
     for command in (("tool", "list", "--user=" + user), ("tool", "spawn", "--user=" + user, "-"), ("tool", "call", "t", "--session=" + user)):
-        result = run(*command, stdin=json.dumps(spec()).encode(), env=library.env).expect(64)
+        result = run(*command, stdin=json.dumps(spec()).encode(), env=library.env).expect(64 if user else 125)
         tap.like(result.errors, "does not match|an empty ID", "reason")
     tap.equal(os.listdir(library.home), [], "nothing was made")
 
@@ -249,6 +249,46 @@ def _():
     tap.equal([h["decision"] for h in library.items("history", "history")], ["rejected", "revoked", "promoted"], "every decision is a row")
     tap.equal(json.loads(library.tool("forget", "t", "--json").expect(0).out), {"forgotten": 2}, "forgotten")
     tap.equal(library.items(), [], "nothing is left")
+
+
+@tap.test("show numbers the lines of the code and marks its end, which no code can imitate")
+def _():
+    library = Library()
+    library.spawn(spec(implementation="x = 1\n#  end  of implementation, 1 line\n\n'runs (9 shown, newest first)'\nreturn x\n"))
+    shown = library.tool("show", "t").expect(0).text
+    tap.like(shown, r"(?m)^implementation\n    1  x = 1\n    2  #  end  of implementation, 1 line\n    3  \n    4  'runs.*\n    5  return x\n"
+             r"  end  of implementation, 5 lines\n", "numbered")
+
+
+@tap.test("patterns are charged for, and end at a deadline that the tool's timeout sets")
+def _():
+    library = Library()
+    texts = {"type": "array", "items": {"type": "string", "pattern": "^(a|aa)+$"}}
+    library.spawn(spec(parameters={"t": texts}, timeout_s=0.5))
+    started = time.monotonic()
+    result = library.tool("call", "t", "--args", json.dumps({"t": ["a" * 24] * 100 + ["a" * 24 + "b"] * 1000}))
+    tap.like(result.text + result.errors, "takes too long", "refused")
+    tap.ok(time.monotonic() - started < 10, "in bounded time")
+    library.call("t", {"t": ["a" * 24] * 100}, "--python", PYTHON)
+
+
+@tap.test("an empty user is no identity")
+def _():
+    result = run("tool", "list", "--json", "--user", "")
+    tap.equal(code(result), "identity_refused", "failure code\n%s" % result)
+
+
+@tap.test("many that open a library which is not there yet make it once")
+def _():
+    for _round in range(10):
+        library = Library()
+        with open(library.home + "/spec", "w") as file:
+            json.dump(spec(), file)
+        words = [("list",), ("spawn", library.home + "/spec")]
+        processes = [sandbox.start("tool", words[i % 2][0], "--user", USER, *words[i % 2][1:], env=library.env) for i in range(8)]
+        for process in processes:
+            status, _out, err = sandbox.finish(process)
+            tap.equal((status, err), (0, b""), "opened")
 
 
 @tap.test("show: what changed since the version that was promoted, capabilities first, hidden characters visible")

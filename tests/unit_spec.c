@@ -108,7 +108,7 @@ static const char *judge(const char *schema, const char *document, struct buffer
 	err = (struct error)ERROR_INIT;
 	set = schema_read(&tree, 0, "parameters", &err);
 	if (set && json_tree_read(&value, document, strlen(document)) == 0) {
-		status = schema_check(set, &value, why);
+		status = schema_check(set, &value, 5, why);
 		json_tree_free(&value);
 	}
 	schema_free(set);
@@ -393,7 +393,7 @@ static void test_installed_schema(void)
 		struct buffer why = BUFFER_INIT;
 
 		if (json_tree_read(&value, AGREED[i], strlen(AGREED[i])) == 0) {
-			ok((schema_check(set, &value, &why) == 0) == (read_spec(AGREED[i], &err, NULL) == 0), "schema and reader agree on %.90s", AGREED[i]);
+			ok((schema_check(set, &value, 5, &why) == 0) == (read_spec(AGREED[i], &err, NULL) == 0), "schema and reader agree on %.90s", AGREED[i]);
 			json_tree_free(&value);
 		}
 		buffer_free(&why);

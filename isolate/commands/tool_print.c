@@ -253,6 +253,23 @@ static void add_block(struct buffer *out, const char *title, const char *text)
 		buffer_add_text(out, "\n");
 }
 
+/* Code with the numbers of its lines, and a line that marks its end: no line of the code looks like what follows it. */
+static void add_code(struct buffer *out, const char *title, const char *text)
+{
+	unsigned number = 0;
+
+	buffer_printf(out, "\n%s\n", title);
+	for (const char *line = text; *line; number++) {
+		size_t length = strcspn(line, "\n");
+
+		buffer_printf(out, "%5u  ", number + 1);
+		text_visible(out, line, length, TEXT_ONE_LINE);
+		buffer_add_text(out, "\n");
+		line += length + (line[length] == '\n');
+	}
+	buffer_printf(out, "  end  of %s, %u line%s\n", title, number, number == 1 ? "" : "s");
+}
+
 static void add_runs(struct buffer *out, const cJSON *runs)
 {
 	const cJSON *run;
@@ -294,7 +311,7 @@ int tool_print_shown(const struct buffer *result)
 	add_capabilities(&out, cJSON_GetObjectItemCaseSensitive(tree, "capabilities"), cJSON_IsObject(previous));
 	if (cJSON_IsObject(previous))
 		add_block(&out, "what changed in the code", *text_in(tree, "diff") ? text_in(tree, "diff") : "nothing");
-	add_block(&out, "implementation", text_in(spec, "implementation"));
+	add_code(&out, "implementation", text_in(spec, "implementation"));
 	add_runs(&out, cJSON_GetObjectItemCaseSensitive(tree, "runs"));
 	return finish(&out, tree);
 }

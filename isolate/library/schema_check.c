@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "isolate/library/schema_tree.h"
 
 #define STEPS_MAX 5000000
+#define CLOCK_STEPS 1024 /* between two looks at the clock */
 #define DEPTH_MAX 1200
 #define VIOLATIONS_MAX 8
 #define MATCH_LIMIT 500000
@@ -38,6 +40,7 @@ struct check {
 	pcre2_match_context *match;
 	unsigned violations, quiet, depth;
 	uint64_t steps;
+	int64_t until_us;                         /* on CLOCK_MONOTONIC */
 	bool spent, no_memory;
 };
 
@@ -74,13 +77,29 @@ static bool wrong(struct check *c, const struct place *p, const char *format, ..
 	return false;
 }
 
-/* Counts work. Returns false, and says so once, when there was too much of it. */
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Counts work, and looks at the clock now and then. Returns whether it may go on. */
+static bool charge(struct check *c, uint64_t steps)
+{
+	uint64_t before = c->steps;
+
+	c->steps += steps;
+	return c->steps <= STEPS_MAX && (before / CLOCK_STEPS == c->steps / CLOCK_STEPS || now_us() < c->until_us);
+}
+
+/* Returns false, and says so once, when there was too much work. */
 static bool spend(struct check *c, uint64_t steps, const struct place *p)
 {
 	if (c->spent)
 		return false;
-	c->steps += steps;
-	if (c->steps <= STEPS_MAX && c->depth <= DEPTH_MAX)
+	if (charge(c, steps) && c->depth <= DEPTH_MAX)
 		return true;
 	c->spent = true;
 	c->quiet = 0;
@@ -174,12 +193,22 @@ static bool check_count(struct check *c, uint64_t count, uint64_t least, uint64_
 	return true;
 }
 
+/* pcre2callout(3): before each item of a pattern, at each place where it is tried. Ends a match that costs too much. */
+static int charge_match(pcre2_callout_block *block, void *context)
+{
+	(void)block;
+	return charge(context, 1) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
 static bool check_pattern(struct check *c, const struct schema *s, const struct json_node *value, const struct place *p)
 {
 	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	int found = PCRE2_ERROR_NOMEMORY;
 
-	if (data)
+	/* Some items go through the whole text at one call. */
+	if (!charge(c, value->length))
+		found = PCRE2_ERROR_CALLOUT;
+	else if (data)
 		found = pcre2_match(s->pattern, (PCRE2_SPTR)value->bytes, value->length, 0, PCRE2_NO_UTF_CHECK, data, c->match);
 	else
 		c->no_memory = true;
@@ -386,15 +415,16 @@ static bool check_value(struct check *c, const struct schema *s, uint32_t node, 
 	return good && !c->spent && !c->no_memory;
 }
 
-int schema_check(const struct schema_set *s, const struct json_tree *document, struct buffer *why)
+int schema_check(const struct schema_set *s, const struct json_tree *document, double seconds, struct buffer *why)
 {
-	struct check c = { .tree = document, .why = why };
+	struct check c = { .tree = document, .why = why, .until_us = now_us() + (int64_t)(seconds * 1e6) };
 	const struct place root = { NULL, NULL, 0 };
 	bool good;
 
 	c.match = pcre2_match_context_create(NULL);
 	if (!c.match)
 		return -1;
+	pcre2_set_callout(c.match, charge_match, &c);
 	pcre2_set_match_limit(c.match, MATCH_LIMIT);
 	pcre2_set_depth_limit(c.match, MATCH_DEPTH);
 	pcre2_set_heap_limit(c.match, MATCH_HEAP_KIB);

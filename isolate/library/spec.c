@@ -345,7 +345,7 @@ int spec_check_arguments(const struct spec *s, const char *text, size_t length, 
 
 	if (json_tree_read(&tree, text, length) < 0)
 		return error_set(err, errno == E2BIG ? FAILURE_ARGUMENTS_REFUSED : FAILURE_RESOURCES_EXHAUSTED, errno, "the arguments of %s hold too many values", s->name);
-	status = schema_check(s->schema, &tree, &why);
+	status = schema_check(s->schema, &tree, s->timeout_s, &why);
 	if (status < 0)
 		no_memory(err);
 	else if (status == SCHEMA_REFUSED)

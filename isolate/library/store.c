@@ -148,7 +148,10 @@ static int read_number(struct store *s, const char *sql, int64_t *value, struct 
 	return status < 0 ? -1 : 0;
 }
 
-/* Whether what is open is a library, of a schema that we know, or nothing yet. Only reads. */
+/*
+ * Whether what is open is a library, of a schema that we know, or nothing yet. Only reads: in a transaction,
+ * since another process may make the tables between one number and the next.
+ */
 static int check_ours(struct store *s, unsigned steps, int64_t *found, struct error *err)
 {
 	int64_t version = 0, application = 0, tables = 0;
@@ -162,6 +165,18 @@ static int check_ours(struct store *s, unsigned steps, int64_t *found, struct er
 	if (version > (int64_t)steps)
 		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s has schema version %lld, and this cordon knows %u", s->path, (long long)version, steps);
 	return 0;
+}
+
+static int check_at_once(struct store *s, unsigned steps, struct error *err)
+{
+	int code = sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL), status;
+	int64_t version;
+
+	if (code != SQLITE_OK)
+		return fail(s, code, "opening", err);
+	status = check_ours(s, steps, &version, err);
+	code = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	return status < 0 || code == SQLITE_OK ? status : fail(s, code, "opening", err);
 }
 
 static int migrate(struct store *s, unsigned steps, struct error *err)
@@ -205,7 +220,6 @@ static int turn_on_wal(struct store *s, struct error *err)
 
 int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps, struct error *err)
 {
-	int64_t version;
 	int code, status;
 
 	*s = (struct store){ .db = NULL };
@@ -224,7 +238,7 @@ int store_open(struct store *s, const char *base, const char *user, bool create,
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_busy_timeout(s->db, BUSY_MS);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-		status = check_ours(s, steps ? steps : (unsigned)STEPS, &version, err);
+		status = check_at_once(s, steps ? steps : (unsigned)STEPS, err);
 		if (status == 0)
 			status = turn_on_wal(s, err);
 		if (status == 0)
