@@ -250,6 +250,10 @@ void result_write(const struct result *r, struct buffer *out)
 		json_null(&w);
 	json_key(&w, "error_detail");
 	write_or_null(&w, &r->detail);
+	if (r->note) {
+		json_key(&w, "note");
+		json_string(&w, r->note);
+	}
 	json_key(&w, "stdout");
 	json_bytes(&w, r->out.bytes.data, r->out.bytes.length);
 	json_key(&w, "stderr");

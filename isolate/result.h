@@ -75,6 +75,7 @@ struct result {
 	struct buffer output;        /* JSON text that went through the gate, or empty */
 	struct buffer error;         /* one line, or empty */
 	struct buffer detail;        /* JSON object text that went through the gate, or empty */
+	const char *note;            /* of a success that is most likely not what was meant; static, or NULL */
 	bool refused;                /* validation refused the program */
 	struct captured out, err;
 	int exit_code;               /* -1: none */

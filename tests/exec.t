@@ -368,4 +368,12 @@ def _():
     sandbox.run("validate", "--list-rules", "-").expect(sandbox.EXIT_USAGE)
 
 
+@tap.test("a body that only defines main() succeeds with a note, and no other does")
+def _():
+    record = body("'doc'\nimport json\ndef main():\n    return 1\n", "--allow", "json").expect(0).record
+    tap.equal((record["output"], record["note"]), (None, "nothing was returned or called: the body only defines functions or classes"), "note")
+    for source, options in (("def main(): pass\nmain()", ()), ("return 1", ()), ("", ()), ("def main(): return 2", ("--return", "main()"))):
+        tap.ok("note" not in body(source, *options).expect(0).record, "no note: %r" % source)
+
+
 tap.main()

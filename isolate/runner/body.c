@@ -275,6 +275,9 @@ static void answer(struct execution *x, enum body_verdict verdict)
 		else if (sizeof no_room - 1 <= reply->size - used)
 			add_field(reply, BODY_DETAIL, &used, no_room, sizeof no_room - 1);
 	}
+	/* Of a success the details are a mark only: the supervisor has the words for it. */
+	if (verdict == BODY_SUCCEEDED && x->program.only_defines && !x->request->validate_only)
+		add_field(reply, BODY_DETAIL, &used, "{}", 2);
 	__atomic_store_n(&reply->verdict, (uint32_t)verdict, __ATOMIC_RELEASE);
 }
 

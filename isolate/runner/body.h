@@ -56,7 +56,7 @@ struct body_reply {
  * Validates and (unless validate_only) calls the body; fills reply. Needs the GIL. Never raises. When it returns, the process has only _exit(2) left to do.
  *  BODY_OUTPUT  JSON text of the value returned (BODY_SUCCEEDED only)
  *  BODY_ERROR   one line "Type: message" (UTF-8; any code point)
- *  BODY_DETAIL  JSON object: stage, type, message, line, column, traceback, and for validation `violations`
+ *  BODY_DETAIL  of a success {} when the body only defines functions; else JSON object: stage, type, message, line, column, traceback, and for validation `violations`
  */
 void body_perform(const struct body_request *request, struct body_reply *reply);
 

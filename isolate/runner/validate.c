@@ -279,6 +279,22 @@ out:
 	return status;
 }
 
+/* A body that defines functions and does nothing with them has most likely forgotten its last line. */
+static bool only_defines(PyObject *body)
+{
+	bool defines = false;
+
+	for (Py_ssize_t i = 0; i < PyList_Size(body); i++) {
+		enum node_kind kind = tree_kind(PyList_GetItem(body, i));
+		bool definition = kind == NODE_FunctionDef || kind == NODE_AsyncFunctionDef || kind == NODE_ClassDef;
+
+		if (!definition && kind != NODE_Import && kind != NODE_ImportFrom && !is_docstring(PyList_GetItem(body, i)))
+			return false;
+		defines = defines || definition;
+	}
+	return defines;
+}
+
 static int compile_body(struct program *program, const struct body_request *request, const struct session *session, PyObject *body,
 	struct violations *found)
 {
@@ -325,6 +341,7 @@ int program_load(struct program *program, const struct body_request *request, co
 		return report_syntax(program, "", 0, found);
 	body = tree_get(tree, FIELD_body);
 	status = body ? 0 : -1;
+	program->only_defines = status == 0 && !program->expression.text && only_defines(body);
 	if (status == 0 && program->expression.text)
 		status = append_return(program, body, found);
 	if (status == 0 && (found->count == 0 || request->skip_validation))

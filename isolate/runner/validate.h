@@ -18,6 +18,7 @@
 struct program {
 	struct source source;	  /* the body's text */
 	struct source expression; /* the text of --return, when there is one */
+	bool only_defines;	  /* functions and classes, and nothing that calls one or returns */
 	PyObject *code;		  /* the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when refused */
 };
 

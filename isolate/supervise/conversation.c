@@ -70,6 +70,8 @@ static void take_answer(const struct runner_answer *a, struct result *r)
 		}
 		buffer_add(&r->output, a->field[BODY_OUTPUT].bytes, a->field[BODY_OUTPUT].length);
 		r->success = true;
+		if (a->field[BODY_DETAIL].length > 0)
+			r->note = "nothing was returned or called: the body only defines functions or classes";
 		return;
 	}
 	r->refused = a->verdict == BODY_REFUSED;
