@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -328,6 +330,21 @@ static int write_listing(struct walk *w, int directory, bool is_whole)
 		close(fd);
 	buffer_free(&text);
 	return status;
+}
+
+int scratch_check(int file, struct error *err)
+{
+	int fd = file >= 0 ? file : memfd_create("cordon-scratch", MFD_CLOEXEC);
+	struct utsname host;
+	int error = fd >= 0 && fsetxattr(fd, "user.cordon", "y", 1, 0) != 0 ? errno : 0;
+
+	if (file < 0 && fd >= 0)
+		close(fd);
+	if (error != EOPNOTSUPP)
+		return 0;
+	return error_set(err, FAILURE_MOUNT_DENIED, 0,
+			 "--scratch needs extended attributes on tmpfs, which Linux has from 6.6 on, and this is Linux %s: without them `rm -r` and `mv` of "
+			 "a directory would end with EIO after its contents have gone; use --ro with --copy-in, or a newer kernel", uname(&host) == 0 ? host.release : "?");
 }
 
 bool scratch_is_layer(const char *name)

@@ -23,6 +23,12 @@ struct scratch_below {
 	const struct policy *policy;
 };
 
+/*
+ * Whether a layer can be kept in memory: on an overlay without a marker (an attribute) for a directory that replaced another, `rm -r` and `mv` of a
+ * directory fail with EIO after its contents have gone. Tries it on file, an open one on a tmpfs; -1: on one of its own. 0, or -1 with MOUNT_DENIED.
+ */
+int scratch_check(int file, struct error *err);
+
 /* Whether a name is one that a layer may have. */
 bool scratch_is_layer(const char *name);
 

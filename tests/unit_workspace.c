@@ -6,9 +6,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/scratch.h"
 #include "fs/workspace.h"
 #include "tests/tap.h"
 
@@ -41,6 +43,18 @@ static int make_top(char *path)
 	return top;
 }
 
+/* An upper layer without attributes is what a tmpfs before Linux 6.6 gives; /proc has none on any kernel. */
+static void check_scratch(void)
+{
+	int without = open("/proc/self/comm", O_RDWR);
+	struct error err = ERROR_INIT;
+
+	is_int(scratch_check(without, &err), -1, "a layer without attributes is refused");
+	is_int(err.code, FAILURE_MOUNT_DENIED, "by this failure");
+	ok(strstr(err.context, "6.6") != NULL, "which says which kernels have them: %s", err.context);
+	close(without);
+}
+
 int main(void)
 {
 	char path[] = "/tmp/cordon-unit-XXXXXX", other[] = "/tmp/cordon-unit-XXXXXX";
@@ -57,5 +71,6 @@ int main(void)
 	close(top);
 	is_int(workspace_remove(other), 0, "one that was locked, and what is in it");
 	ok(access(other, F_OK) != 0, "it is gone");
+	check_scratch();
 	return done();
 }

@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "fs/scratch.h"
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
@@ -165,6 +166,17 @@ static void check_view(const struct patient *p, struct finding *f)
 		 " no event says what was opened, host sockets there can be connected to, and there is no --scratch");
 }
 
+static void check_scratch(const struct patient *p, struct finding *f)
+{
+	struct error err = ERROR_INIT;
+
+	(void)p;
+	if (scratch_check(-1, &err) < 0)
+		missing(f, &err);
+	else
+		snprintf(f->text, sizeof f->text, "a tmpfs here can hold what a program writes to a directory (--scratch)");
+}
+
 static void check_cgroup(const struct patient *p, struct finding *f)
 {
 	const char *obstacle = cgroup_obstacle();
@@ -197,6 +209,7 @@ static const struct {
 	{ "tier namespace", true, check_namespace },
 	{ "python", true, check_python },
 	{ "view", false, check_view },
+	{ "scratch", false, check_scratch },
 	{ "tier subprocess", false, check_subprocess },
 	{ "cgroup", false, check_cgroup },
 	{ "landlock", false, check_landlock },

@@ -88,7 +88,7 @@ int compose_view_check(const struct composition_input *in, struct error *err)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: nothing is named, so there is no file to stand in for; name its directory with --ro");
 	if (o->hide.count && o->ro_count == 0 && o->view == VIEW_MIXED)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: nothing is named, so there is nothing to hide: the system runtime is shown as it is (--view fuse hides there, too)");
-	return 0;
+	return has_scratch(o) ? scratch_check(-1, err) : 0;
 }
 
 static const char *text_of(const struct plan_builder *b, struct plan_text text)
