@@ -325,6 +325,23 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 		fuse_reply_buf(req, v->block, (size_t)got);
 }
 
+/* Without it an overlay's copy-up fills the holes of a file, and so does `cp`. */
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
+{
+	off_t found;
+
+	(void)ino;
+	if (fi->fh >= MASK_HANDLE || (whence != SEEK_DATA && whence != SEEK_HOLE)) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	found = lseek((int)fi->fh, offset, whence);
+	if (found < 0)
+		fuse_reply_err(req, errno);
+	else
+		fuse_reply_lseek(req, found);
+}
+
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct node *n = tree_find(view_of(req)->tree, ino);
@@ -389,6 +406,7 @@ void view_operations(struct fuse_lowlevel_ops *ops)
 	ops->readlink = op_readlink;
 	ops->open = op_open;
 	ops->read = op_read;
+	ops->lseek = op_lseek;
 	ops->release = op_release;
 	ops->access = op_access;
 	ops->statfs = op_statfs;

@@ -23,6 +23,9 @@
 
 #include "fs/links.h"
 
+#define NUMBER_BITS 62 /* of an inode number, as it is shown */
+#define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
+
 struct view *view_new(struct policy *policy, struct event_sink *events, uid_t uid, gid_t gid)
 {
 	struct view *v = calloc(1, sizeof *v);
@@ -186,7 +189,8 @@ ino_t view_number(struct view *v, dev_t dev, ino_t ino)
 {
 	bool is_new;
 
-	return ino ^ (ino_t)device_index(v, dev, &is_new) << 56;
+	/* An overlay above (--scratch) takes the two highest bits for itself (xino); a number that has them is not stable there. */
+	return (ino & NUMBER_MASK) ^ ino >> NUMBER_BITS << 44 ^ (ino_t)device_index(v, dev, &is_new) << (NUMBER_BITS - 8);
 }
 
 /* Whether an object lies on a file system that is never shown. Asked of each file system once. */
@@ -221,7 +225,7 @@ void view_squash(struct view *v, struct stat *st)
 void view_invent(struct view *v, const struct node *n, struct stat *st)
 {
 	memset(st, 0, sizeof *st);
-	st->st_ino = UINT64_C(0xff00000000000000) | n->id;
+	st->st_ino = UINT64_C(0xff) << (NUMBER_BITS - 8) | n->id;
 	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644; /* an overlay above asks for the owner's right to write */
 	st->st_nlink = 1;
 	st->st_uid = v->uid;

@@ -173,6 +173,16 @@ void result_write_calls(const struct refused_calls *c, struct json_writer *w)
 	json_close_object(w);
 }
 
+/*
+ * What an overlay that an ordinary user made cannot do: redirect_dir and metacopy are refused with userxattr, index needs file handles of the upper
+ * layer, which the kernel decodes for the host's root alone (ovl_can_decode_fh).
+ */
+static const char *const SCRATCH_DIFFERS[] = {
+	"rename(2) of a directory that the host has is EXDEV; mv copies it instead",
+	"a file with several names: a change by one name is not seen by the others",
+	"the first change of a file, also of its mode or times alone, copies it whole: that takes --workspace-size, and counts against --fsize",
+};
+
 static void write_confinement(struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
 {
 	json_open_object(w);
@@ -200,6 +210,13 @@ static void write_confinement(struct json_writer *w, const struct confinement *c
 	for (size_t i = 0; c->permit && i < c->permit->count; i++)
 		json_string(w, c->permit->items[i]);
 	json_close_array(w);
+	if (c->scratch) {
+		json_key(w, "scratch_differs");
+		json_open_array(w);
+		for (size_t i = 0; i < sizeof SCRATCH_DIFFERS / sizeof *SCRATCH_DIFFERS; i++)
+			json_string(w, SCRATCH_DIFFERS[i]);
+		json_close_array(w);
+	}
 	json_key(w, "does_not_stop");
 	json_open_array(w);
 	for (unsigned i = 0; i < c->note_count; i++)

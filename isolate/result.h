@@ -28,6 +28,7 @@ struct confinement {
 	const struct string_list *permit; /* borrowed from the options */
 	const char *notes[16];       /* what this tier does not stop; static strings */
 	unsigned note_count;
+	bool scratch;                /* there is a --scratch, which differs from a directory in what SCRATCH_DIFFERS says */
 	unsigned clamped_open_files; /* the caller's own hard limit, when it was lower than what was asked for; else 0 */
 };
 

@@ -1022,6 +1022,48 @@ def _():
     tap.unlike(record["stdout"], "PRIVATE|SECRET|innocent|[.]ssh", "hidden below the overlay, too")
 
 
+@test("--scratch is one file system: one device number, and a tar that keeps to it drops nothing")
+def _():
+    sandbox.need("tar")
+    top = project()
+    script = """cd /p && mkdir made && echo x > made/b && touch src/main.py && stat -c %d . made made/b README src src/main.py | sort -u | wc -l
+tar --one-file-system -g /tmp/list -cf /tmp/a.tar made src && tar tf /tmp/a.tar | grep -c -e made/b -e src/main.py"""
+    record = sandbox.shell(script, "--scratch", top + ":/p").expect(0).record
+    tap.equal(record["stdout"], "1\n2\n", record["stderr"])
+    tap.equal(len(record["confinement"]["scratch_differs"]), 3, "the record says what is different there")
+    tap.ok("scratch_differs" not in sandbox.shell("true", "--ro", top).record["confinement"], "and only there")
+
+
+@test("holes of a file stay holes, through the view and when its first change copies it up")
+def _():
+    top = place()
+    with open(top + "/sparse", "wb") as file:
+        file.seek(30 << 20)
+        file.write(b"end")
+    script = "cp --sparse=always /v/sparse /tmp/c; touch /s/sparse; stat -c %b /tmp/c /s/sparse; tail -c 3 /s/sparse"
+    record = sandbox.shell(script, "--scratch", top + ":/s", "--ro", top + ":/v", "--workspace-size", "8").expect(0).record
+    blocks = record["stdout"].split()
+    tap.ok(all(int(b) < 4096 for b in blocks[:2]), "few blocks: %r %s" % (blocks, record["stderr"]))
+    tap.equal(blocks[2], "end", "and what is in it")
+    seek = "import os; f = os.open('/v/sparse', 0); print(os.lseek(f, 0, os.SEEK_DATA) > 1 << 20, os.lseek(f, 0, os.SEEK_HOLE))"
+    tap.equal(sandbox.run("run", "--json", "--ro", top + ":/v", "--", PYTHON, "-c", seek).record["stdout"], "True 0\n", "lseek(2) finds them")
+
+
+@test("--scratch: numbers of directories stay when the kernel drops its caches")
+def _():
+    sandbox.need_root()
+    sandbox.need_attributes()
+    top = project()
+    source = "import os, shutil\nfor i in range(40):\n    os.makedirs('/p/n/%d/x' % i)\nseen = {at: os.stat(at).st_ino for at, _, _ in os.walk('/p')}\n" \
+        "print('go', flush=True)\ninput()\nprint([at for at in seen if os.stat(at).st_ino != seen[at]])\nshutil.rmtree('/p/n')\nshutil.rmtree('/p/src')\nprint(os.listdir('/p/empty'))"
+    process = subprocess.Popen([sandbox.CORDON, "run", "--stdin", "--scratch", top + ":/p", "--", PYTHON, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    tap.equal(process.stdout.readline(), "go\n", "it started")
+    with open("/proc/sys/vm/drop_caches", "w") as file:
+        file.write("2")
+    out, _ = process.communicate("\n")
+    tap.equal((out, process.returncode), ("[]\n[]\n", 0), "the same numbers, and the trees were removed")
+
+
 @test("--scratch in a body, and of a file, which it is not for")
 def _():
     top = project()

@@ -61,7 +61,7 @@ static int make_upper(const struct confine_limits *limits, struct error *err)
 
 int view_take_scratch(uint32_t number, const struct confine_limits *limits, const char *what, int *upper, struct error *err)
 {
-	char options[128];
+	char options[160];
 	struct stat st;
 	int tree;
 
@@ -75,7 +75,9 @@ int view_take_scratch(uint32_t number, const struct confine_limits *limits, cons
 	*upper = open(UPPER "/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*upper < 0 || fchmod(*upper, st.st_mode & 0777) != 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the directory that receives what is written");
-	snprintf(options, sizeof options, "lowerdir=" STAGE "/%u,upperdir=" UPPER "/upper,workdir=" UPPER "/work,userxattr", number);
+	/* xino: one device number, and inode numbers of directories that survive the kernel's caches. */
+	snprintf(options, sizeof options, "lowerdir=" STAGE "/%u,upperdir=" UPPER "/upper,workdir=" UPPER "/work,userxattr,xino=on",
+		 number);
 	tree = mounts_new("overlay", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	/* The overlay holds its layers by itself. */
 	if (umount2(UPPER, MNT_DETACH) != 0 && tree >= 0) {

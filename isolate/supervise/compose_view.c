@@ -220,6 +220,7 @@ int compose_view(const struct composition_input *in, struct plan_builder *b, str
 		return -1;
 	}
 	summary->present = true;
+	c->scratch = out->scratch_count > 0;
 	out->view_config = plan_finish(&config, err);
 	out->view_index = out->fd_count;
 	b->head.view_fd_index = (int32_t)out->fd_count;

@@ -90,12 +90,13 @@ static void say(struct result *r, const char *type, const char *sentence)
 static void say_signal(struct result *r)
 {
 	const char *name = sigabbrev_np(r->signal), *text = sigdescr_np(r->signal);
-	char sentence[160];
+	char sentence[200];
 
 	if (r->signal == SIGXCPU)
 		snprintf(sentence, sizeof sentence, "sandbox execution used up its CPU time (SIGXCPU)");
 	else if (r->signal == SIGXFSZ)
-		snprintf(sentence, sizeof sentence, "the program wrote a file beyond its size limit, see --fsize (SIGXFSZ)");
+		snprintf(sentence, sizeof sentence, "the program wrote a file beyond its size limit, see --fsize (SIGXFSZ)%s",
+			 r->confinement.scratch ? "; the first change of a file in a --scratch copies it whole, and that counts" : "");
 	else
 		snprintf(sentence, sizeof sentence, "the program was ended by signal %d (SIG%s, %s)", r->signal, name ? name : "?", text ? text : "unknown");
 	say(r, "Signal", sentence);
