@@ -392,6 +392,9 @@ static void op_init(void *data, struct fuse_conn_info *connection)
 	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
 					FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
 	/* What is closed is told in the background. It must not wait there until a few others are answered, while more is opened: the server's descriptors would run out. */
+	/* The kernel wants room for a write of this size in each read, and reads no more than that at a time, too. */
+	if (connection->max_write > VIEW_BLOCK)
+		connection->max_write = VIEW_BLOCK;
 	connection->max_background = BACKGROUND_MOST;
 	connection->time_gran = 1;
 }

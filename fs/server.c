@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,7 +30,6 @@ struct service {
 	struct view *view;
 	int device, control;
 	int unasked;             /* requests since the last look at the master */
-	struct fuse_buf request;
 };
 
 /* Who waits for the answer to this request; what is closed or forgotten, nobody waits for. */
@@ -46,44 +47,30 @@ static void note_asker(struct view *v, const struct fuse_in_header *head)
 	}
 }
 
-/*
- * A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so, and the kernel would answer by
- * itself from then on. As a FUSE_CREATE it is refused and told like every other write.
- */
-static ssize_t io_read(int fd, void *bytes, size_t length, void *data)
-{
-	ssize_t got = read(fd, bytes, length);
-	struct fuse_in_header head;
+/* The last message of libfuse's; its standard error is /dev/null. */
+static char said[200];
 
-	if (got >= (ssize_t)sizeof head) {
-		memcpy(&head, bytes, sizeof head);
-		note_asker(data, &head);
-		if (head.opcode == OP_TMPFILE) {
-			head.opcode = FUSE_CREATE;
-			memcpy(bytes, &head, sizeof head);
-		}
-	}
-	return got;
+static void keep_message(enum fuse_log_level level, const char *format, va_list values)
+{
+	(void)level;
+	vsnprintf(said, sizeof said, format, values);
+	said[strcspn(said, "\n")] = '\0';
 }
 
-static ssize_t io_writev(int fd, struct iovec *parts, int count, void *data)
+static struct fuse_session *new_session(struct view *v, int device)
 {
-	(void)data;
-	return writev(fd, parts, count);
-}
-
-static struct fuse_session *open_session(struct view *v, int device)
-{
-	static const struct fuse_custom_io IO = { .writev = io_writev, .read = io_read };
-	char *arguments[] = { (char *)"cordon-view", NULL };
+	char *arguments[] = { (char *)"cordon-view", NULL }, path[32];
 	struct fuse_args args = FUSE_ARGS_INIT(1, arguments);
 	struct fuse_lowlevel_ops ops;
 	struct fuse_session *session;
 
 	memset(&ops, 0, sizeof ops);
 	view_operations(&ops);
+	fuse_set_log_func(keep_message);
 	session = fuse_session_new(&args, &ops, sizeof ops, v);
-	if (session && fuse_session_custom_io(session, &IO, device) != 0) {
+	snprintf(path, sizeof path, "/dev/fd/%d", device);
+	/* fuse_session_custom_io() is left out of libfuse 3.18's default build. */
+	if (session && fuse_session_mount(session, path) != 0) {
 		fuse_session_destroy(session);
 		session = NULL;
 	}
@@ -92,24 +79,70 @@ static struct fuse_session *open_session(struct view *v, int device)
 }
 
 /*
+ * Reads one request. A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so,
+ * and the kernel would answer by itself from then on. As a FUSE_CREATE it is refused and told like every other write.
+ * Returns its length, or what read(2) does.
+ */
+static ssize_t receive(struct view *v, int device, struct fuse_buf *buf)
+{
+	struct fuse_in_header head;
+	ssize_t got = read(device, v->request, VIEW_REQUEST);
+
+	*buf = (struct fuse_buf){ .mem = v->request, .size = got > 0 ? (size_t)got : 0 };
+	if (got < (ssize_t)sizeof head)
+		return got;
+	memcpy(&head, v->request, sizeof head);
+	note_asker(v, &head);
+	if (head.opcode == OP_TMPFILE) {
+		head.opcode = FUSE_CREATE;
+		memcpy(v->request, &head, sizeof head);
+	}
+	return got;
+}
+
+int server_open(struct view *v, int device, struct error *err)
+{
+	struct fuse_session *session = new_session(v, device);
+	struct fuse_buf first;
+	ssize_t got;
+
+	if (!session)
+		return error_set(err, FAILURE_FUSE_UNAVAILABLE, 0, "libfuse %s opens no session: %s", fuse_pkgversion(), said);
+	do
+		got = receive(v, device, &first);
+	while (got < 0 && errno == EINTR);
+	if (got > 0)
+		fuse_session_process_buf(session, &first);
+	if (got <= 0 || fuse_session_exited(session)) {
+		error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "libfuse %s did not come to terms with the kernel: %s", fuse_pkgversion(), said);
+		fuse_session_destroy(session);
+		return -1;
+	}
+	v->session = session;
+	return 0;
+}
+
+/*
  * Answers what has come. Returns how many requests that were, or -1 at the end of the file system. Beside the program, nothing more can come once it has its answer: it has yet to run.
  */
-static int answer(struct view *v, enum nearby_thread self, struct fuse_buf *buf)
+static int answer(struct view *v, enum nearby_thread self, int device)
 {
 	struct fuse_session *session = v->session;
+	struct fuse_buf buf;
 	int count = 0;
 
 	v->asker = 0;
 	for (; count < BURST && (self == NEARBY_ANYWHERE || v->asker == 0); count++) {
-		int got = fuse_session_receive_buf(session, buf);
+		ssize_t got = receive(v, device, &buf);
 
-		if (got == -EAGAIN || got == -EINTR)
+		/* ENOENT: the request was interrupted before it was read. */
+		if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOENT))
 			break;
 		if (got <= 0)
 			return -1;
 		if (v->asker != 0)
 			nearby_look_round(&v->nearby, self, view_now_ns());
-		fuse_session_process_buf(session, buf);
+		fuse_session_process_buf(session, &buf);
 	}
 	return count;
 }
@@ -156,7 +189,7 @@ static void serve(void *context, enum nearby_thread self)
 	struct view *v = s->view;
 
 	while (!fuse_session_exited(v->session) && await_request(s)) {
-		int count = answer(v, self, &s->request);
+		int count = answer(v, self, s->device);
 		int64_t now_ns = view_now_ns();
 
 		if (count < 0)
@@ -174,21 +207,14 @@ static void serve(void *context, enum nearby_thread self)
 int server_serve(struct view *v, int device, int control)
 {
 	struct service s = { .view = v, .device = device, .control = control };
-	struct fuse_session *session = open_session(v, device);
 	int flags = fcntl(device, F_GETFL);
+	bool ready = flags >= 0 && fcntl(device, F_SETFL, flags | O_NONBLOCK) == 0;
 
-	if (!session || flags < 0 || fcntl(device, F_SETFL, flags | O_NONBLOCK) != 0) {
-		if (session)
-			fuse_session_destroy(session);
-		else
-			close(device);
-		return -1;
-	}
-	v->session = session;
-	nearby_run(&v->nearby, serve, &s);
-	free(s.request.mem);
+	if (ready)
+		nearby_run(&v->nearby, serve, &s);
+	fuse_session_destroy(v->session);
 	v->session = NULL;
-	fuse_session_destroy(session);
-	event_finish(v->events);
-	return 0;
+	if (ready)
+		event_finish(v->events);
+	return ready ? 0 : -1;
 }

@@ -7,11 +7,18 @@
 #ifndef CORDON_FS_SERVER_H
 #define CORDON_FS_SERVER_H
 
+#include "isolate/error.h"
+
 struct view;
 
 /*
- * Serves until the file system is unmounted, the other end of device is gone, or that of control is (-1: there is none). Closes device. Returns 0, or -1 when the session could not be
- * made. Sends what events are left.
+ * Opens the session on device, and answers the kernel's first request, which settles the protocol. 0, or -1 with FUSE_UNAVAILABLE and libfuse's message.
+ */
+int server_open(struct view *v, int device, struct error *err);
+
+/*
+ * Serves until the file system is unmounted, the other end of device is gone, or that of control is (-1: there is none). Closes device. Returns 0, or -1 when device
+ * could not be set up. Sends what events are left. server_open() comes first.
  */
 int server_serve(struct view *v, int device, int control);
 

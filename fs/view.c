@@ -34,9 +34,11 @@ struct view *view_new(struct policy *policy, struct event_sink *events, uid_t ui
 		return NULL;
 	v->tree = tree_new();
 	v->block = malloc(VIEW_BLOCK);
-	if (!v->tree || !v->block) {
+	v->request = malloc(VIEW_REQUEST);
+	if (!v->tree || !v->block || !v->request) {
 		tree_free(v->tree);
 		free(v->block);
+		free(v->request);
 		free(v);
 		return NULL;
 	}
@@ -69,6 +71,7 @@ void view_free(struct view *v)
 	if (v->awake.load.fd >= 0)
 		close(v->awake.load.fd);
 	free(v->block);
+	free(v->request);
 	free(v->trees);
 	free(v->places);
 	free(v->anchors);

@@ -22,6 +22,7 @@
 
 #define VIEW_TREES_MAX 1024
 #define VIEW_BLOCK (1u << 20) /* most that is read at a time */
+#define VIEW_REQUEST (VIEW_BLOCK + 65536u) /* a request with as much to write, and its headers */
 
 /* An entry as getdents64(2) gives it. */
 struct raw_entry {
@@ -74,6 +75,7 @@ struct view {
 	gid_t gid;
 	struct fuse_session *session; /* for telling the kernel that something is no longer so; may be NULL */
 	char *block;             /* VIEW_BLOCK bytes for reading */
+	char *request;           /* VIEW_REQUEST bytes for what the kernel asks */
 	int proc;                /* O_PATH of /proc for what processes are called, or -1 */
 	struct object_set hidden;/* objects that are hidden under some name */
 	struct object_set known; /* those of them that were known from the start: they lie outside the named trees */

@@ -266,6 +266,8 @@ static int set_up(struct start *s)
 	raise_descriptors(s->view);
 	setsockopt(CONTROL_FD, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
 	s->view->awake = awake_here();
+	if (server_open(s->view, s->device, &s->error) < 0)
+		return -1;
 	if (count > 2 && written_attach(&s->view->written, fds[2], fds + 3) != 0)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, errno, "mapping what the supervisor says of the program's output");
 	return confine(s);

@@ -48,13 +48,14 @@ static int fuse_client_start(struct fuse_client *c, struct view *(*make)(int eve
 	c->server = fork();
 	if (c->server == 0) {
 		struct view *v;
+		struct error err = ERROR_INIT;
 		int status;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(device[0]);
 		close(events[0]);
 		v = make(events[1], directory);
-		status = v && server_serve(v, device[1], events[1]) == 0 ? 0 : 1;
+		status = v && server_open(v, device[1], &err) == 0 && server_serve(v, device[1], events[1]) == 0 ? 0 : 1;
 		view_free(v);
 		exit(status); /* with exit handlers: a leak shows here */
 	}
