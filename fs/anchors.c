@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 #define MOST_BELOW 1000000
 
 /* A directory in which rules for any depth are looked for. */
-struct base { char *path; bool patterns; };
+struct base { char *path; bool patterns, named, home; };
 
 /* The names in one directory, each with its NUL. */
 struct listing { char *path, *names; size_t length; bool cut; };
@@ -36,22 +37,36 @@ struct search {
 	struct view *v;
 	struct base bases[BASES_MAX];
 	size_t base_count;
+	const struct base *base; /* where is looked now; NULL: at the host's root */
 	struct listing listing;
 	bool all, failed;
 };
 
-static void add_base(struct search *s, const char *path, bool patterns)
+/* Whether a directory is the home of the user that it belongs to; the caller may be root and look at another's. */
+static bool is_home(const char *path)
+{
+	struct stat st;
+	const struct passwd *owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
+	char *real = owner ? realpath(owner->pw_dir, NULL) : NULL;
+	bool same = real && strcmp(real, path) == 0;
+
+	free(real);
+	return same;
+}
+
+static void add_base(struct search *s, const char *path, bool patterns, bool named)
 {
 	char *real = path[0] == '/' ? realpath(path, NULL) : NULL;
 
 	for (size_t i = 0; real && i < s->base_count; i++)
 		if (strcmp(s->bases[i].path, real) == 0) {
 			s->bases[i].patterns |= patterns;
+			s->bases[i].named |= named;
 			free(real);
 			return;
 		}
 	if (real && s->base_count < BASES_MAX)
-		s->bases[s->base_count++] = (struct base){ real, patterns };
+		s->bases[s->base_count++] = (struct base){ real, patterns, named, is_home(real) };
 	else
 		free(real);
 }
@@ -61,7 +76,9 @@ static void add_bases(struct search *s, const char *home)
 	char parent[PATH_MAX];
 
 	if (*home)
-		add_base(s, home, true);
+		add_base(s, home, true, false);
+	if (s->base_count > 0)
+		s->bases[0].home = true;
 	for (size_t i = 0; i < s->v->tree_count; i++) {
 		const struct view_tree *tree = &s->v->trees[i];
 		char *slash;
@@ -69,11 +86,11 @@ static void add_bases(struct search *s, const char *home)
 		if (tree->fd < 0 || tree->runtime || strlen(tree->path) >= sizeof parent)
 			continue;
 		if (tree->is_directory)
-			add_base(s, tree->path, false);
+			add_base(s, tree->path, false, true);
 		strcpy(parent, tree->path);
 		slash = strrchr(parent, '/');
 		slash[slash == parent] = '\0';
-		add_base(s, parent, true);
+		add_base(s, parent, true, false);
 	}
 }
 
@@ -95,6 +112,20 @@ static void take(struct search *s, const char *real, const struct stat *st)
 		s->failed = true;
 }
 
+/*
+ * A link in a home has a secret's name because a program looks there for its secrets (`~/.gnupg -> dot/gnupg`). One in a named project (`.aws -> src`) has it by
+ * chance: what it leads to inside that project is the project's, and is hidden where a rule takes it by its own name. A file is taken at its word everywhere
+ * (`.env -> settings`).
+ */
+static bool is_link_of_project(const struct search *s, int rule, const char *path, const char *real, const struct stat *st)
+{
+	const struct base *b = s->base;
+	size_t length = b && strcmp(b->path, "/") != 0 ? strlen(b->path) : 0;
+
+	return b && b->named && !b->home && policy_rule_is_built_in(s->v->policy, rule) && S_ISDIR(st->st_mode) && strcmp(real, path) != 0 &&
+	       strncmp(real, b->path, length) == 0 && (real[length] == '/' || real[length] == '\0');
+}
+
 /* A path that a rule matches, if there is something: where it leads to by links is hidden as well. */
 static void meet(struct search *s, int rule, const char *path)
 {
@@ -107,6 +138,10 @@ static void meet(struct search *s, int rule, const char *path)
 	real = realpath(path, NULL);
 	if (!real || stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || strcmp(real, "/") == 0) {
 		free(real); /* nothing, or a device such as /dev/null, which holds no secret */
+		return;
+	}
+	if (view_is_ordinary(s->v, policy_rule_content(s->v->policy, rule), s->v->top, real + 1, st.st_mode) || is_link_of_project(s, rule, path, real, &st)) {
+		free(real);
 		return;
 	}
 	verdict = policy_decide(s->v->policy, real, false);
@@ -197,7 +232,8 @@ int anchors_find(struct view *v, const char *home, bool all)
 
 	add_bases(&s, home);
 	/* Base by base: the listing of one serves all patterns. */
-	for (size_t base = 0; base <= s.base_count; base++)
+	for (size_t base = 0; base <= s.base_count; base++) {
+		s.base = base < s.base_count ? &s.bases[base] : NULL;
 		for (size_t rule = 0; rule < count; rule++) {
 			char *pattern = strdup(policy_rule_pattern(v->policy, (int)rule)); /* a rule that is added moves the others */
 			bool any_depth = pattern && strncmp(pattern, "**/", 3) == 0;
@@ -211,6 +247,7 @@ int anchors_find(struct view *v, const char *home, bool all)
 				look_below(&s, (int)rule, s.bases[base].path, pattern + 3);
 			free(pattern);
 		}
+	}
 	for (size_t i = 0; i < s.base_count; i++)
 		free(s.bases[i].path);
 	free(s.listing.path);

@@ -25,6 +25,7 @@ struct entry {
 	uint64_t ino;
 	uint32_t name;   /* where it begins in the names */
 	uint8_t type;    /* DT_... */
+	bool told;       /* that it was left out; a request that ends before it is followed by one that begins with it */
 };
 
 struct listing {
@@ -101,7 +102,7 @@ static int add(struct listing *l, const char *name, uint64_t ino, uint8_t type)
 		l->names_capacity = capacity;
 	}
 	memcpy(l->names + l->names_length, name, length);
-	l->entries[l->count++] = (struct entry){ ino, (uint32_t)l->names_length, type };
+	l->entries[l->count++] = (struct entry){ ino, (uint32_t)l->names_length, type, false };
 	l->names_length += length;
 	return 0;
 }
@@ -114,11 +115,12 @@ static bool is_listed(const struct listing *l, const char *name)
 	return false;
 }
 
-/* One name of the host's: in the list, unless a rule hides it. v->full is the directory's path with a slash at its end, length bytes. */
-static int take(struct view *v, const struct node *n, struct listing *l, const struct raw_entry *raw, size_t length)
+/* One name of the host's: in the list, unless a rule hides it, which is told. v->full is the directory's path with a slash at its end, length bytes. */
+static int take(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, const struct raw_entry *raw, size_t length)
 {
 	size_t name_length = strlen(raw->name);
 	struct policy_verdict verdict;
+	bool by_content;
 
 	if (strcmp(raw->name, ".") == 0 || strcmp(raw->name, "..") == 0 || length + name_length >= sizeof v->full)
 		return 0;
@@ -126,17 +128,21 @@ static int take(struct view *v, const struct node *n, struct listing *l, const s
 	verdict = policy_child(v->policy, &n->verdict, v->full, raw->name, v->trees[n->tree].runtime);
 	if (verdict.decision == POLICY_MASK)
 		return 0; /* listed below, whether the host has it or not */
-	if (verdict.decision == POLICY_WALK && raw->type != DT_DIR && raw->type != DT_UNKNOWN)
+	/* A name that is hidden for what the file holds is judged with its attributes, in describe(). */
+	by_content = policy_rule_content(v->policy, verdict.rule) != POLICY_HOLDS_ANYTHING;
+	if (!by_content && verdict.decision == POLICY_WALK && raw->type != DT_DIR && raw->type != DT_UNKNOWN)
 		return 0;
-	if (verdict.decision == POLICY_HIDE) {
+	if (!by_content && verdict.decision == POLICY_HIDE) {
 		if (verdict.rule >= 0 && raw->type == DT_DIR)
 			object_set_add(&v->hidden, n->dev, raw->ino, true, verdict.rule);
+		if (verdict.rule >= 0)
+			view_tell(v, req, EVENT_DENIED, EVENT_LIST, verdict.rule, NULL);
 		return 0;
 	}
 	return add(l, raw->name, view_number(v, n->dev, raw->ino), raw->type);
 }
 
-static int read_host(struct view *v, const struct node *n, struct listing *l)
+static int read_host(struct view *v, fuse_req_t req, const struct node *n, struct listing *l)
 {
 	size_t length = strlen(v->full);
 	int status = 0;
@@ -153,7 +159,7 @@ static int read_host(struct view *v, const struct node *n, struct listing *l)
 		if (got <= 0)
 			return got < 0 ? errno : 0;
 		for (long at = 0; at < got && status == 0; at += ((struct raw_entry *)(void *)(v->block + at))->length)
-			status = take(v, n, l, (struct raw_entry *)(void *)(v->block + at), length);
+			status = take(v, req, n, l, (struct raw_entry *)(void *)(v->block + at), length);
 	}
 	return status;
 }
@@ -197,7 +203,7 @@ static int64_t mtime_of(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
 }
 
-static int fill(struct view *v, const struct node *n, struct listing *l)
+static int fill(struct view *v, fuse_req_t req, const struct node *n, struct listing *l)
 {
 	int status = view_path(v, n);
 
@@ -218,7 +224,7 @@ static int fill(struct view *v, const struct node *n, struct listing *l)
 		return status;
 	}
 	if (status == 0 && l->fd >= 0)
-		status = read_host(v, n, l);
+		status = read_host(v, req, n, l);
 	return status == 0 ? add_invented(v, n, l) : status;
 }
 
@@ -284,13 +290,13 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 /* Reads the directory at its first use, and again after going back when it has changed. */
-static int prepare(struct view *v, const struct node *n, struct listing *l, off_t offset)
+static int prepare(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, off_t offset)
 {
 	int status;
 
 	if (l->started && (offset != 0 || mtime_of(l->fd) == l->mtime_ns))
 		return 0;
-	status = fill(v, n, l);
+	status = fill(v, req, n, l);
 	l->started = status == 0;
 	if (status)
 		release(l); /* a part of a listing would look like all of it */
@@ -298,14 +304,19 @@ static int prepare(struct view *v, const struct node *n, struct listing *l, off_
 }
 
 /* The attributes of an entry, and a node for it. Returns 0, or an errno when the entry is not to be listed. */
-static int describe(struct view *v, struct node *n, struct listing *l, const char *name, struct fuse_entry_param *out)
+static int describe(struct view *v, fuse_req_t req, struct node *n, struct listing *l, struct entry *e, struct fuse_entry_param *out)
 {
+	const char *name = l->names + e->name;
 	struct node_identity found;
 	struct node *child;
-	int rule;
+	int rule = VIEW_NO_RULE;
 
-	if (view_child_path(v, n, name) != 0 || view_resolve(v, n, name, l->fd, &found, &out->attr, &rule) != 0)
+	if (view_child_path(v, n, name) != 0 || view_resolve(v, n, name, l->fd, &found, &out->attr, &rule) != 0) {
+		if (!e->told && rule != VIEW_NO_RULE && rule != VIEW_ABSENT)
+			view_tell(v, req, EVENT_DENIED, EVENT_LIST, rule, NULL);
+		e->told = true;
 		return ENOENT;
+	}
 	child = tree_enter(v->tree, n, name, &found);
 	if (!child)
 		return ENOMEM;
@@ -327,7 +338,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 
 	if (!n)
 		return;
-	status = prepare(v, n, l, offset);
+	status = prepare(v, req, n, l, offset);
 	if (status == ENFILE) {
 		view_path(v, n);
 		view_full(v, req, EVENT_DIRECTORY | EVENT_READ);
@@ -343,7 +354,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 		size_t need;
 
 		/* The first two, and everything at the top, stand for themselves: they are listed without a node. */
-		if (plus && i >= 2 && n->kind != NODE_TOP && describe(v, n, l, name, &entry) != 0)
+		if (plus && i >= 2 && n->kind != NODE_TOP && describe(v, req, n, l, &l->entries[i], &entry) != 0)
 			continue;
 		need = plus ? fuse_add_direntry_plus(req, reply + used, size - used, name, &entry, (off_t)i + 1) :
 			      fuse_add_direntry(req, reply + used, size - used, name, &entry.attr, (off_t)i + 1);

@@ -25,7 +25,8 @@ enum event_kind {
 
 enum event_flags {
 	EVENT_DIRECTORY = 1, EVENT_WRITE = 2 /* refused because it would write */, EVENT_CREATE = 4, EVENT_EXECUTE = 8, EVENT_TRUNCATE = 16,
-	EVENT_APPEND = 32, EVENT_READ = 64, EVENT_REMOVE = 128, EVENT_CHANGE = 256 /* mode, owner, times, attributes */, EVENT_KNOWN_FLAGS = 511
+	EVENT_APPEND = 32, EVENT_READ = 64, EVENT_REMOVE = 128, EVENT_CHANGE = 256 /* mode, owner, times, attributes */,
+	EVENT_LIST = 512 /* left out of a listing */, EVENT_KNOWN_FLAGS = 1023
 };
 
 #define EVENT_PATH_MAX 4096

@@ -170,6 +170,11 @@ static void note(struct walk *w, int fd, const char *name, int rule)
 		w->l->cut = true;
 }
 
+static bool is_ordinary(struct walk *w, int fd, const char *name, uint8_t type, int rule)
+{
+	return view_is_ordinary(w->v, policy_rule_content(w->v->policy, rule), fd, name, DTTOIF(type));
+}
+
 /* length: of l->full, up to and with the slash after the directory. */
 static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_entry *raw, size_t length, bool again)
 {
@@ -191,6 +196,8 @@ static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_e
 	}
 	memcpy(l->full + length, raw->name, name_length + 1);
 	verdict = policy_child(w->v->policy, &above, l->full, raw->name, false);
+	if (is_ordinary(w, fd, raw->name, type, verdict.rule))
+		verdict = policy_child_without(w->v->policy, &above, l->full, raw->name);
 	hidden = verdict.rule >= 0 && (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK || (verdict.decision == POLICY_WALK && type != DT_DIR));
 	if (hidden)
 		note(w, fd, raw->name, verdict.rule);

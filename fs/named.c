@@ -98,6 +98,18 @@ static int refuse(struct check *c, const char *source, const char *how, const ch
 			 policy_rule_id(c->hides, rule), policy_rule_pattern(c->hides, rule));
 }
 
+/* What hides a named path, by the rules that hide alone; where that is a rule about what files hold, it has to hold it. */
+static struct policy_verdict hidden_by(const struct check *c, uint32_t i, const char *path)
+{
+	struct policy_verdict hidden = policy_decide(c->hides, path, false);
+	struct stat st;
+
+	if (fstat(c->v->trees[i].fd, &st) == 0 &&
+	    view_is_ordinary(c->v, policy_rule_content(c->hides, hidden.rule), c->v->trees[i].fd, "", st.st_mode))
+		hidden = (struct policy_verdict){ .decision = POLICY_HIDE, .rule = POLICY_RULE_NONE };
+	return hidden;
+}
+
 /* A path that leads somewhere else by symbolic links. */
 static int check_link(struct check *c, uint32_t i, const char *source, const struct policy_verdict *hidden)
 {
@@ -121,7 +133,7 @@ struct alias { struct check *check; uint32_t tree; const char *source; };
 static int check_alias(void *argument, const char *path)
 {
 	const struct alias *a = argument;
-	struct policy_verdict hidden = policy_decide(a->check->hides, path, false);
+	struct policy_verdict hidden = hidden_by(a->check, a->tree, path);
 
 	if (hidden.decision != POLICY_HIDE || hidden.rule < 0 || is_shown_otherwise(a->check, a->tree, path, hidden.depth))
 		return 0;
@@ -189,7 +201,7 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 
 		if (!paths[i] || (tree->flags & CONFIG_TREE_RUNTIME))
 			continue;
-		hidden = policy_decide(c.hides, paths[i], false);
+		hidden = hidden_by(&c, i, paths[i]);
 		status = check_link(&c, i, plan_string(p, tree->source), &hidden);
 		if (status == 0)
 			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound, &v->trees[i].has_mounts, check_alias, &(struct alias){ &c, i, plan_string(p, tree->source) });

@@ -200,6 +200,19 @@ static uint32_t flags_of(int flags)
 	       (flags & O_TRUNC ? EVENT_TRUNCATE : 0) | (flags & O_APPEND ? EVENT_APPEND : 0) | (flags & EXECUTE_FLAG ? EVENT_EXECUTE : 0);
 }
 
+/* A file that was ordinary when its name was looked up may have got a key since. */
+static bool has_become_secret(struct view *v, const struct node *n, int fd)
+{
+	struct policy_verdict now;
+	enum policy_content content;
+
+	if (n->verdict.exact || v->trees[n->tree].runtime || !n->parent->parent)
+		return false;
+	now = policy_child(v->policy, &n->parent->verdict, v->full, n->name, false);
+	content = policy_rule_content(v->policy, now.rule);
+	return now.decision == POLICY_HIDE && content != POLICY_HOLDS_ANYTHING && view_holds(v, content, fd);
+}
+
 /* Opens and compares. Returns a descriptor, or -1 with errno. */
 static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t flags, struct stat *st)
 {
@@ -216,6 +229,8 @@ static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t fl
 		error = ESTALE;
 	else if (!S_ISREG(st->st_mode))
 		error = ENXIO; /* pipes, sockets and devices are the kernel's own business and do not come here */
+	else if (has_become_secret(v, n, fd))
+		error = ESTALE;
 	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime && view_hidden_link(v, st, false) != VIEW_NO_RULE)
 		error = ESTALE;
 	if (!error)

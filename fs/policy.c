@@ -18,13 +18,18 @@
 
 #include "fs/glob.h"
 
-enum effect { EFFECT_HIDE, EFFECT_SHOW, EFFECT_MASK };
+/* EFFECT_ORDINARY: the built-in rules do not count for this name. */
+enum effect { EFFECT_HIDE, EFFECT_SHOW, EFFECT_MASK, EFFECT_ORDINARY };
+
+/* Which rules are left out of a decision. */
+enum { LEAVE_BUILT_IN = 1, LEAVE_CONTENT = 2 };
 
 struct rule {
 	char *id, *pattern;      /* without a leading slash; "" is the root itself */
 	const char *last;        /* its last component */
 	size_t last_length;
 	enum effect effect;
+	enum policy_content holds; /* what a file must hold for the rule to count */
 	bool literal;            /* a path written out */
 	bool last_literal, any_depth, built_in;
 	int16_t told;            /* index of the rule that it stands for; its own, as a rule */
@@ -40,10 +45,11 @@ struct policy {
 	struct { int16_t *rules; size_t count; } by_byte[256];
 };
 
-static const struct { const char *id, *pattern; } SECRETS[] = {
-#define SECRET(id, pattern, what) { id, pattern },
+static const struct { const char *id, *pattern; enum effect effect; enum policy_content holds; } SECRETS[] = {
+#define SECRET(id, pattern, what) { id, pattern, EFFECT_HIDE, POLICY_HOLDS_ANYTHING },
+#define SECRET_FILE(id, pattern, content, what) { id, pattern, EFFECT_HIDE, POLICY_HOLDS_##content },
+#define ORDINARY(pattern, what) { "ordinary", pattern, EFFECT_ORDINARY, POLICY_HOLDS_ANYTHING },
 #include "fs/secrets.def"
-#undef SECRET
 };
 
 struct policy *policy_new(void)
@@ -142,7 +148,7 @@ static int add(struct policy *p, const char *id, const char *pattern, struct rul
 		free_rule(&r);
 		return -1;
 	}
-	p->hides |= r.effect != EFFECT_SHOW;
+	p->hides |= r.effect == EFFECT_HIDE || r.effect == EFFECT_MASK;
 	return (int)p->count++;
 }
 
@@ -185,7 +191,8 @@ struct policy *policy_only_hides(const struct policy *p)
 	for (size_t i = 0; copy && i < p->count; i++) {
 		const struct rule *r = &p->rules[i];
 
-		if (r->effect == EFFECT_HIDE && add(copy, r->id, r->pattern, (struct rule){ .effect = EFFECT_HIDE, .literal = r->literal, .built_in = r->built_in }) < 0) {
+		if ((r->effect == EFFECT_HIDE || r->effect == EFFECT_ORDINARY) &&
+		    add(copy, r->id, r->pattern, (struct rule){ .effect = r->effect, .holds = r->holds, .literal = r->literal, .built_in = r->built_in }) < 0) {
 			policy_free(copy);
 			copy = NULL;
 		}
@@ -198,8 +205,10 @@ int policy_hide_secrets(struct policy *p)
 	char id[64];
 
 	for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) {
+		struct rule r = { .effect = SECRETS[i].effect, .holds = SECRETS[i].holds, .any_depth = true, .built_in = true };
+
 		snprintf(id, sizeof id, "secret:%s", SECRETS[i].id);
-		if (policy_hide(p, id, SECRETS[i].pattern, true) < 0)
+		if (add(p, id, SECRETS[i].pattern, r) < 0)
 			return -1;
 	}
 	return 0;
@@ -226,25 +235,31 @@ static bool beats(const struct rule *a, const struct rule *b)
 }
 
 /* The best of the rules that match this very path, or NONE. */
-static int best(const struct policy *p, const char *path, const char *name, bool runtime)
+static int best(const struct policy *p, const char *path, const char *name, unsigned leave)
 {
 	size_t length = strlen(name);
 	unsigned char byte = (unsigned char)name[0];
-	int found = POLICY_RULE_NONE;
+	int found[2] = { POLICY_RULE_NONE, POLICY_RULE_NONE }; /* given, built in */
+	bool ordinary = leave & LEAVE_BUILT_IN;
 
 	for (size_t i = 0; i < p->by_byte[byte].count; i++) {
 		int rule = p->by_byte[byte].rules[i];
+		const struct rule *r = &p->rules[rule];
 
-		if ((runtime && p->rules[rule].built_in) || !matches(&p->rules[rule], path, name, length))
+		if ((r->built_in && ordinary) || (r->holds != POLICY_HOLDS_ANYTHING && leave & LEAVE_CONTENT) || !matches(r, path, name, length))
 			continue;
-		if (found < 0 || beats(&p->rules[rule], &p->rules[found]))
-			found = rule;
+		if (r->effect == EFFECT_ORDINARY)
+			ordinary = true;
+		else if (found[r->built_in] < 0 || beats(r, &p->rules[found[r->built_in]]))
+			found[r->built_in] = rule;
 	}
-	return found;
+	if (ordinary || found[true] < 0)
+		return found[false];
+	return found[false] >= 0 && beats(&p->rules[found[false]], &p->rules[found[true]]) ? found[false] : found[true];
 }
 
 /* Whether something that lies below path is named and not hidden at its own place. */
-static bool leads_somewhere(const struct policy *p, const char *path, bool runtime)
+static bool leads_somewhere(const struct policy *p, const char *path, unsigned leave)
 {
 	size_t length = strlen(path);
 
@@ -256,14 +271,14 @@ static bool leads_somewhere(const struct policy *p, const char *path, bool runti
 			continue;
 		if (length > 0 && (strncmp(r->pattern, path, length) != 0 || r->pattern[length] != '/'))
 			continue;
-		winner = best(p, r->pattern, r->last, runtime);
+		winner = best(p, r->pattern, r->last, leave);
 		if (winner >= 0 && p->rules[winner].effect != EFFECT_HIDE)
 			return true;
 	}
 	return false;
 }
 
-static struct policy_verdict settle(const struct policy *p, struct policy_verdict v, const char *path, int rule, uint16_t depth, bool runtime)
+static struct policy_verdict settle(const struct policy *p, struct policy_verdict v, const char *path, int rule, uint16_t depth, unsigned leave)
 {
 	static const uint8_t DECISIONS[] = { [EFFECT_HIDE] = POLICY_HIDE, [EFFECT_SHOW] = POLICY_SHOW, [EFFECT_MASK] = POLICY_MASK };
 
@@ -276,7 +291,7 @@ static struct policy_verdict settle(const struct policy *p, struct policy_verdic
 	}
 	if (v.decision == POLICY_WALK)
 		v.decision = POLICY_HIDE;
-	if (v.decision == POLICY_HIDE && leads_somewhere(p, path, runtime))
+	if (v.decision == POLICY_HIDE && leads_somewhere(p, path, leave))
 		v.decision = POLICY_WALK;
 	return v;
 }
@@ -290,19 +305,30 @@ static uint16_t depth_of(const char *path)
 	return depth;
 }
 
-struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, bool runtime)
+static struct policy_verdict child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, unsigned leave)
 {
 	struct policy_verdict inherited = *above;
 
 	path += *path == '/';
 	if (inherited.decision == POLICY_MASK) /* nothing lies below a file */
 		inherited.decision = POLICY_HIDE;
-	return settle(p, inherited, path, best(p, path, name, runtime), depth_of(path), runtime);
+	return settle(p, inherited, path, best(p, path, name, leave), depth_of(path), leave);
+}
+
+struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, bool runtime)
+{
+	return child(p, above, path, name, runtime ? LEAVE_BUILT_IN : 0);
+}
+
+struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name)
+{
+	return child(p, above, path, name, LEAVE_CONTENT);
 }
 
 struct policy_verdict policy_decide(const struct policy *p, const char *path, bool runtime)
 {
 	struct policy_verdict v = { POLICY_HIDE, false, 0, POLICY_RULE_NONE };
+	unsigned leave = runtime ? LEAVE_BUILT_IN : 0;
 	char prefix[8192];
 	size_t length;
 
@@ -310,16 +336,53 @@ struct policy_verdict policy_decide(const struct policy *p, const char *path, bo
 	length = strlen(path);
 	if (length >= sizeof prefix)
 		return v;
-	v = settle(p, v, "", best(p, "", "", runtime), 0, runtime);
+	v = settle(p, v, "", best(p, "", "", leave), 0, leave);
 	for (size_t at = 0, start = 0; length > 0 && at <= length; at++) {
 		if (path[at] != '/' && path[at] != '\0')
 			continue;
 		memcpy(prefix, path, at);
 		prefix[at] = '\0';
-		v = policy_child(p, &v, prefix, prefix + start, runtime);
+		/* What lies above something is a directory, and holds nothing. */
+		v = child(p, &v, prefix, prefix + start, at < length ? leave | LEAVE_CONTENT : leave);
 		start = at + 1;
 	}
 	return v;
+}
+
+enum policy_content policy_rule_content(const struct policy *p, int rule)
+{
+	return rule >= 0 && (size_t)rule < p->count ? p->rules[rule].holds : POLICY_HOLDS_ANYTHING;
+}
+
+/* The label of RFC 7468 before a key of any kind. */
+static bool has_key(const char *bytes, size_t length)
+{
+	static const char BEGIN[] = "-----BEGIN ", KEY[] = "PRIVATE KEY";
+	const char *stop = bytes + length, *at = bytes;
+
+	while ((at = memmem(at, (size_t)(stop - at), BEGIN, sizeof BEGIN - 1))) {
+		size_t label = 0;
+
+		at += sizeof BEGIN - 1;
+		while (at + label < stop && ((at[label] >= 'A' && at[label] <= 'Z') || (at[label] >= '0' && at[label] <= '9') || at[label] == ' '))
+			label++;
+		if (memmem(at, label, KEY, sizeof KEY - 1))
+			return true;
+	}
+	return false;
+}
+
+bool policy_content_found(enum policy_content content, const char *bytes, size_t length)
+{
+	/* npm-config's and Yarn's names of settings that hold a token or a password. */
+	static const char *const TOKENS[] = { "_auth", "_password", "npmAuth" };
+
+	if (content == POLICY_HOLDS_KEY)
+		return has_key(bytes, length);
+	for (size_t i = 0; content == POLICY_HOLDS_TOKEN && i < sizeof TOKENS / sizeof *TOKENS; i++)
+		if (memmem(bytes, length, TOKENS[i], strlen(TOKENS[i])))
+			return true;
+	return content == POLICY_HOLDS_ANYTHING;
 }
 
 int policy_rule_told(const struct policy *p, int rule)

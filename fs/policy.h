@@ -21,6 +21,9 @@ enum policy_decision { POLICY_HIDE, POLICY_SHOW, POLICY_MASK, POLICY_WALK };
 /* Rules that stand for themselves. */
 enum { POLICY_RULE_NONE = -1, POLICY_RULES_MAX = 4096 };
 
+/* What a file must hold for a built-in rule to count; by its name alone it would be hidden without need. */
+enum policy_content { POLICY_HOLDS_ANYTHING, POLICY_HOLDS_KEY, POLICY_HOLDS_TOKEN };
+
 struct policy_verdict {
 	uint8_t decision;   /* enum policy_decision */
 	uint8_t exact;      /* a path written out matched this very path */
@@ -55,6 +58,14 @@ struct policy_verdict policy_decide(const struct policy *p, const char *path, bo
 
 /* Decides on path, whose last component is name, from the verdict on the directory above it. */
 struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, bool runtime);
+
+/*
+ * Where a rule about what a file holds hides a name, the caller looks into the file (a regular one; all else is ordinary). An ordinary one is decided on
+ * again by policy_child_without(), which leaves these rules out.
+ */
+enum policy_content policy_rule_content(const struct policy *p, int rule);
+bool policy_content_found(enum policy_content content, const char *bytes, size_t length);
+struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name);
 
 /* What a rule is called where it is told of: itself, or the one that policy_hide_as() was given. */
 int policy_rule_told(const struct policy *p, int rule);

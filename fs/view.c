@@ -328,6 +328,32 @@ static int hide(struct view *v, const struct stat *st, int status, int by, int *
 	return ENOENT;
 }
 
+bool view_holds(struct view *v, enum policy_content content, int fd)
+{
+	size_t length = 0;
+	ssize_t got = 1;
+
+	if (content == POLICY_HOLDS_ANYTHING)
+		return true;
+	while (length < VIEW_BLOCK && (got = pread(fd, v->block + length, VIEW_BLOCK - length, (off_t)length)) > 0)
+		length += (size_t)got;
+	return got != 0 || policy_content_found(content, v->block, length); /* what cannot be read to its end is taken for one */
+}
+
+bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode)
+{
+	int fd;
+	bool holds;
+
+	if (content == POLICY_HOLDS_ANYTHING || !S_ISREG(mode))
+		return content != POLICY_HOLDS_ANYTHING;
+	fd = object_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	holds = view_holds(v, content, fd);
+	if (fd >= 0)
+		close(fd);
+	return !holds;
+}
+
 /* Whether an object that the rules show under this name is hidden under another. */
 static int hidden_otherwise(struct view *v, const struct node *parent, const struct policy_verdict *verdict, const struct stat *st, bool is_mount)
 {
@@ -363,6 +389,8 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 		return 0;
 	}
 	status = stat_child(v, parent, name, at, st, &is_mount);
+	if (status == 0 && verdict.decision != POLICY_SHOW && view_is_ordinary(v, policy_rule_content(v->policy, verdict.rule), v->trees[parent->tree].fd, v->path, st->st_mode))
+		verdict = policy_child_without(v->policy, &parent->verdict, v->full, name);
 	if (verdict.decision == POLICY_HIDE || (verdict.decision == POLICY_WALK && (status != 0 || !S_ISDIR(st->st_mode)))) {
 		if (v->place_count > 0 && found_place(v, parent, found, st) == 0)
 			return 0;

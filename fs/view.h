@@ -143,6 +143,11 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
  */
 int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
 
+/* Whether an open file holds what a rule is about; true where that cannot be told. Writes to v->block. */
+bool view_holds(struct view *v, enum policy_content content, int fd);
+/* Whether a rule about what files hold is not about this object after all. path: below root, as in object_open(). */
+bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode);
+
 /* Whether a directory is known to be hidden under another name: the rule or VIEW_NO_RULE. */
 int view_hidden_directory(struct view *v, const struct stat *st);
 

@@ -48,6 +48,7 @@ struct view_summary {
 	bool present;                /* there was a view server */
 	uint64_t opened, denied, dropped;
 	struct view_refusal refused[VIEW_REFUSALS];
+	bool hid_in_repository;      /* names were hidden below a --scratch of a Git work tree, where they look deleted */
 	char *unlogged;              /* names of trees that were shown as binds, each NUL-terminated; owned */
 	size_t unlogged_length;
 };

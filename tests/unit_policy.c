@@ -176,6 +176,46 @@ static void test_places(void)
 	policy_free(p);
 }
 
+/* Names that the built-in rules take, and those that only look like it. */
+static void test_secrets(void)
+{
+	static const char *const RULES[] = { "+/p", "!", NULL };
+	static const struct { const char *path; enum policy_decision decision; enum policy_content content; } NAMES[] = {
+		{ "/p/.env", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/.env.local", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/.env.example", POLICY_SHOW, 0 },
+		{ "/p/.env.sample", POLICY_SHOW, 0 }, { "/p/.env.template", POLICY_SHOW, 0 }, { "/p/.env.dist", POLICY_SHOW, 0 }, { "/p/example.env", POLICY_SHOW, 0 },
+		{ "/p/id_rsa", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/id_ed25519_sk", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
+		{ "/p/id_generator.py", POLICY_HIDE, POLICY_HOLDS_KEY }, { "/p/x.pem", POLICY_HIDE, POLICY_HOLDS_KEY }, { "/p/x.key", POLICY_HIDE, POLICY_HOLDS_KEY },
+		{ "/p/.npmrc", POLICY_HIDE, POLICY_HOLDS_TOKEN }, { "/p/id_tables/x", POLICY_SHOW, 0 }, { "/p/.ssh/id_x", POLICY_HIDE, POLICY_HOLDS_KEY },
+	};
+	struct policy *p = build(RULES);
+
+	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+		struct policy_verdict v = policy_decide(p, NAMES[i].path, false);
+
+		ok(v.decision == NAMES[i].decision && policy_rule_content(p, v.rule) == NAMES[i].content, "%s", NAMES[i].path);
+	}
+	policy_free(p);
+	p = build((const char *const[]){ "+/p", "-.env.example", "!", NULL });
+	ok(policy_decide(p, "/p/.env.example", false).decision == POLICY_HIDE, "a rule of the user's takes a template");
+	policy_free(p);
+}
+
+static void test_contents(void)
+{
+	static const struct { enum policy_content content; const char *text; bool found; } TEXTS[] = {
+		{ POLICY_HOLDS_KEY, "", false }, { POLICY_HOLDS_KEY, "-----BEGIN CERTIFICATE-----\nMII\n", false },
+		{ POLICY_HOLDS_KEY, "-----BEGIN CERTIFICATE-----\nMII\n-----BEGIN PRIVATE KEY-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN OPENSSH PRIVATE KEY-----\n", true }, { POLICY_HOLDS_KEY, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", true }, { POLICY_HOLDS_KEY, "-----BEGIN PUBLIC KEY-----\n", false },
+		{ POLICY_HOLDS_KEY, "say \"PRIVATE KEY\"", false }, { POLICY_HOLDS_KEY, "-----BEGIN ", false },
+		{ POLICY_HOLDS_TOKEN, "registry=https://r/\nalways-auth=true\n", false }, { POLICY_HOLDS_TOKEN, "//r/:_authToken=x\n", true },
+		{ POLICY_HOLDS_TOKEN, "//r/:_password=x\n", true }, { POLICY_HOLDS_TOKEN, "_auth=x\n", true }, { POLICY_HOLDS_TOKEN, "npmAuthToken: x\n", true },
+	};
+
+	for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
+		ok(policy_content_found(TEXTS[i].content, TEXTS[i].text, strlen(TEXTS[i].text)) == TEXTS[i].found, "what %zu holds", i);
+}
+
 static void test_limits(void)
 {
 	struct policy *p = policy_new();
@@ -200,6 +240,8 @@ int main(void)
 	test_places();
 	test_masks();
 	test_runtime();
+	test_secrets();
+	test_contents();
 	test_limits();
 	return done();
 }

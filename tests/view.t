@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
 from lib import leaks, sandbox, tap  # noqa: E402
-from lib.viewing import cases, events_of, inside, place, project, test, write  # noqa: E402
+from lib.viewing import KEY, cases, events_of, inside, place, project, test, write  # noqa: E402
 
 PYTHON = sandbox.PYTHON
 
@@ -276,7 +276,7 @@ def _():
     top = project()
     process = sandbox.start("run", "--ro", top + ":/p", "--stdin", "--", "sh", "-c", "cat /p/late.pem; echo ready; read line; cat /p/late.pem /p/.env; ls -A /p", stdin=subprocess.PIPE)
     tap.equal(process.stdout.readline(), b"ready\n", "it runs")
-    write(top + "/late.pem", "LATE\n")
+    write(top + "/late.pem", "LATE\n" + KEY)
     write(top + "/.env2", "x")
     os.rename(top + "/.env2", top + "/.env")
     process.stdin.write(b"\n")
@@ -1119,8 +1119,8 @@ def _():
     path = top + "/" + "/".join("d" * 60)
     os.makedirs(path)
     os.mkdir(top + "/pub")
-    write(path + "/id_deep", b"DEEP")
-    os.link(path + "/id_deep", top + "/pub/link")
+    write(path + "/id_rsa", b"DEEP")
+    os.link(path + "/id_rsa", top + "/pub/link")
     write(top + "/pub/single", b"one name")
     for limit in (40, 64):
         result = sandbox.run("run", "--json", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/pub/single /p/pub/link", preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))

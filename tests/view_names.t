@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
 from lib import sandbox, tap  # noqa: E402
-from lib.viewing import cases, events_of, place, test, write  # noqa: E402
+from lib.viewing import KEY, cases, events_of, place, test, write  # noqa: E402
 
 PYTHON = sandbox.PYTHON
 
@@ -95,10 +95,10 @@ def _():
 @test("a directory that may not be listed: a file whose names were not all found is hidden, and told by a rule")
 def _():
     top = place() + "/un"
-    write(top + "/locked/sub/id_q", "LOCKSECRET\n")
+    write(top + "/locked/sub/id_rsa", "LOCKSECRET\n")
     write(top + "/pub/alone", "ALONE\n")
     write(top + "/pub/both", "BOTH\n")
-    os.link(top + "/locked/sub/id_q", top + "/pub/x")
+    os.link(top + "/locked/sub/id_rsa", top + "/pub/x")
     os.link(top + "/pub/both", top + "/pub/both.twin")
     os.chmod(top + "/locked", 0o711 if os.getuid() == 0 else 0o311)
     try:
@@ -119,8 +119,8 @@ def _():
         below = os.open("d", os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = below
-    os.close(os.open("id_deep", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
-    os.link("id_deep", top + "/pub/link", src_dir_fd=here)
+    os.close(os.open("id_rsa", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
+    os.link("id_rsa", top + "/pub/link", src_dir_fd=here)
     os.close(here)
     write(top + "/pub/single", b"one name")
     for limit in (64, 1024):
@@ -159,8 +159,8 @@ def _():
     top = place() + "/hk"
     for i in range(240):
         write("%s/f%03d" % (top, i), b"")
-    write(top + "/sh/id_e", "EXH")
-    os.link(top + "/sh/id_e", top + "/sh/pub")
+    write(top + "/sh/id_rsa", "EXH")
+    os.link(top + "/sh/id_rsa", top + "/sh/pub")
     result = sandbox.run("run", "--json", "--nofile", "300", "--ro", top, "--", PYTHON, "-c", HOLD, top, top + "/sh/pub",
                          preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
     tap.equal(result.record["stdout"], "ENOENT\nENOENT\nENOENT\n['ENFILE'] True\n", result.record["stderr"])
@@ -232,6 +232,9 @@ def _():
     tap.equal(result.failure, "bad_option", "the failure")
 
 
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\n"
+
+
 def home_of(top):
     return dict(os.environ, HOME=top + "/home")
 
@@ -244,16 +247,64 @@ def dotfiles():
     os.symlink("dot/gnupg", top + "/home/.gnupg")
     os.symlink("dot/config", top + "/home/.config")
     write(top + "/home/.bash_history", "HIST\n")
-    write(top + "/home/id_home", "IDK\n")
+    write(top + "/home/id_rsa", "IDK\n")
     write(top + "/home/.ssh/id_x", "SSH\n")
-    write(top + "/home/cert.pem", "PEM\n")
+    write(top + "/home/cert.pem", "PEM\n" + KEY)
     write(top + "/other/x.key", "KEY\n")
     write(top + "/other/hid/file", "HID\n")
     write(top + "/proj/plain", "PLAIN\n")
-    for name, source in (("gpg", "home/dot/gnupg/secring"), ("gh", "home/dot/config/gh/hosts"), ("hist", "home/.bash_history"), ("id", "home/id_home"), ("ssh", "home/.ssh/id_x"), ("pem", "home/cert.pem"),
+    for name, source in (("gpg", "home/dot/gnupg/secring"), ("gh", "home/dot/config/gh/hosts"), ("hist", "home/.bash_history"), ("id", "home/id_rsa"), ("ssh", "home/.ssh/id_x"), ("pem", "home/cert.pem"),
                          ("key", "other/x.key"), ("hid", "other/hid/file"), ("rc", "home/dot/bashrc")):
         os.link(top + "/" + source, top + "/proj/l_" + name)
     return top
+
+
+@test("names that only look like a secret's are there, and what holds one is not")
+def _():
+    top = place() + "/proj"
+    ordinary = {"id_generator.py": "x = 1\n", "id_rsa.pub": "ssh-rsa AAAA\n", "id_tables/t": "t\n", ".env.example": "A=\n", "tests/cert.pem": CERTIFICATE,
+                ".npmrc": "registry=https://r/\n", "lib/certifi/cacert.pem": CERTIFICATE * 9000, "slides.key": "PK\n"}
+    secret = {".env": "A=1\n", "id_ed25519": "k\n", "id_deploy": KEY, "server.pem": CERTIFICATE + KEY, "tls/x.key": KEY, "sub/.npmrc": "//r/:_authToken=t\n", "big.pem": CERTIFICATE * 60000}
+    for name, text in {**ordinary, **secret}.items():
+        write(top + "/" + name, text)
+    os.link(top + "/lib/certifi/cacert.pem", top + "/lib/twin")
+    os.link(top + "/server.pem", top + "/lib/hidden-twin")
+    source = "import os\nfor at, _, names in os.walk('/p'):\n    for n in names: print(os.path.relpath(at + '/' + n, '/p'), len(open(at + '/' + n, 'rb').read()))"
+    result, events = events_of("--ro", top + ":/p", "--", PYTHON, "-c", source)
+    shown = dict(line.split() for line in result.record["stdout"].splitlines())
+    tap.equal(shown, {**{n: str(len(t)) for n, t in ordinary.items()}, "lib/twin": str(len(ordinary["lib/certifi/cacert.pem"]))}, result.record["stderr"])
+    told = {os.path.relpath(e["data"]["path"], top): e["data"] for e in events if e["type"] == "fs.denied"}
+    tap.equal(set(told), set(secret) | {"lib/hidden-twin"}, "each name that was left out is told")
+    tap.ok(all(d["flags"] == ["list"] for d in told.values()), "as left out of a listing: %r" % told)
+    tap.equal(result.record["files"]["denied"], len(secret) + 1, "and counted in the record")
+
+
+@test("a file that gets a key after it was looked up is not opened any more")
+def _():
+    top = place()
+    write(top + "/x.pem", CERTIFICATE)
+    process = sandbox.start("run", "--ro", top + ":/p", "--stdin", "--", "sh", "-c", "cat /p/x.pem; echo ready; read line; cat /p/x.pem", stdin=subprocess.PIPE)
+    tap.equal([process.stdout.readline() for _ in range(2)], [CERTIFICATE.encode(), b"ready\n"], "it is there")
+    write(top + "/x.pem", KEY)
+    out, _ = process.communicate(b"\n")
+    tap.equal(out, b"", "and not with a key in it")
+
+
+@test("a link with a secret's name in a project hides itself and not what it leads to, but in a home it does")
+def _():
+    top = place()
+    write(top + "/proj/src/a", "A\n")
+    write(top + "/proj/src/id_rsa", "KEY\n")
+    os.symlink("src", top + "/proj/.aws")
+    record = sandbox.shell("cd %s/proj; ls -A . src; cat src/a .aws/a src/id_rsa" % top, "--ro", top + "/proj", env=dict(os.environ, HOME=top)).record
+    tap.equal(record["stdout"], ".:\nsrc\n\nsrc:\na\nA\n", record["stderr"])
+    record = sandbox.shell("cat %s/proj/src/a" % top, "--ro", top + "/proj", env=dict(os.environ, HOME=top + "/proj")).record
+    tap.equal(record["stdout"], "", "a program looks for its secrets in a home")
+    write(top + "/data/creds/c", "C\n")
+    os.unlink(top + "/proj/.aws")
+    os.symlink("../data/creds", top + "/proj/.aws")
+    record = sandbox.shell("cat %s/data/creds/c" % top, "--ro", top + "/proj", "--ro", top + "/data", env=dict(os.environ, HOME="/nonexistent")).record
+    tap.equal(record["stdout"], "", "and what lies outside the project stays hidden")
 
 
 @test("a secret directory that is a link is hidden at its real place, by the rule of its name")
@@ -341,9 +392,9 @@ def _():
 @test("a tree named twice, and trees within one another, count a name once")
 def _():
     top = place() + "/un"
-    write(top + "/locked/id_q", "LOCKSECRET\n")
+    write(top + "/locked/id_rsa", "LOCKSECRET\n")
     os.makedirs(top + "/pub")
-    os.link(top + "/locked/id_q", top + "/pub/x")
+    os.link(top + "/locked/id_rsa", top + "/pub/x")
     os.chmod(top + "/locked", 0o711 if os.getuid() == 0 else 0o311)
     try:
         record = sandbox.shell("cat /p/pub/x /q/pub/x /r/x", "--ro", top + ":/p", "--ro", top + ":/q", "--ro", top + "/pub:/r").record

@@ -82,6 +82,18 @@ def _():
     tap.ok(all(d["rule"] == "read-only" and "create" in d["flags"] for d in denied), "as a write: %r" % denied)
 
 
+@test("who is watched is told that names were hidden in a scratch of a Git work tree")
+def _():
+    top = place() + "/s"
+    write(top + "/.git/HEAD", "ref\n")
+    write(top + "/deep/.env", "A=1\n")
+    name = empty() + "/events"
+    text = sandbox.run("run", "--events", name, "--scratch", top + "/deep", "--", "ls", "-A", top + "/deep").errors
+    tap.like(text, "1 file refused, top: .*/deep/.env", "what was hidden")
+    tap.like(text, "look deleted to Git", "and what that means there")
+    tap.unlike(sandbox.run("run", "--events", name, "--ro", top + "/deep", "--", "ls", "-A", top + "/deep").errors, "Git", "not where nothing can be written")
+
+
 @test("a stand-in below --scratch can be written to, replaced and removed")
 def _():
     top = place() + "/s"

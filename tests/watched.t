@@ -563,9 +563,9 @@ def _():
     top = leaks.scratch()
     os.chmod(top, 0o755)
     for number in range(2000):
-        os.close(os.open(os.path.join(top, "%0200d.pem" % number), os.O_CREAT | os.O_WRONLY, 0o644))
+        os.close(os.open(os.path.join(top, "%0200d.p12" % number), os.O_CREAT | os.O_WRONLY, 0o644))
     code = ("import os, sys, time\nos.write(1, b'up\\n')\nwhile not os.path.exists(sys.argv[1] + '/go'): time.sleep(0.01)\n"
-            "for i in range(2000): os.path.exists('%s/%0200d.pem' % (sys.argv[1], i))")
+            "for i in range(2000): os.path.exists('%s/%0200d.p12' % (sys.argv[1], i))")
     name = os.path.join(leaks.scratch(), "events")
     process = sandbox.start("run", "--events", name, "--ro", top, "--", PYTHON, "-c", code, top)
     tap.equal(process.stdout.readline(), b"up\n", "it runs")

@@ -43,8 +43,9 @@ static const struct { const char *head, *text; } view_texts[] = {
 
 static const struct { const char *id, *pattern; } secrets[] = {
 #define SECRET(id, pattern, what) { id, pattern },
+#define SECRET_FILE(id, pattern, content, what) { id, pattern " (if it holds " what ")" },
+#define ORDINARY(pattern, what)
 #include "fs/secrets.def"
-#undef SECRET
 };
 
 static const struct failure_text {

@@ -53,6 +53,8 @@ void summary_print(const struct result *r, bool watched)
 		return;
 	if (r->view.denied > 0)
 		print_files(&r->view);
+	if (r->view.hid_in_repository)
+		fprintf(stderr, "cordon: hidden files look deleted to Git below --scratch: `git commit -a` there commits that; name them with --ro, or do not take it over\n");
 	if (r->calls.total > 0)
 		print_calls(&r->calls, "system call", "");
 	if (r->hosts.total > 0)

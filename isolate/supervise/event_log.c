@@ -27,7 +27,7 @@
 
 static const struct { uint32_t flag; const char *word; } FLAGS[] = {
 	{ EVENT_READ, "read" }, { EVENT_WRITE, "write" }, { EVENT_CREATE, "create" }, { EVENT_EXECUTE, "execute" }, { EVENT_TRUNCATE, "truncate" },
-	{ EVENT_APPEND, "append" }, { EVENT_REMOVE, "remove" }, { EVENT_CHANGE, "change" }, { EVENT_DIRECTORY, "directory" },
+	{ EVENT_APPEND, "append" }, { EVENT_REMOVE, "remove" }, { EVENT_CHANGE, "change" }, { EVENT_DIRECTORY, "directory" }, { EVENT_LIST, "list" },
 };
 
 int event_log_open(const struct options *o, const struct streams *s, const char *subject, struct event_log **out, struct error *err)

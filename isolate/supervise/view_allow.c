@@ -11,11 +11,13 @@
 
 #include "isolate/supervise/view_allow.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fs/event.h"
 #include "isolate/json_write.h"
@@ -142,8 +144,43 @@ static char *say_scratch(const struct options *o, const struct view_refusal *r)
 	return advice;
 }
 
+/* Whether a directory lies in a work tree of Git. */
+static bool is_in_repository(const char *directory)
+{
+	char path[PATH_MAX + sizeof "/.git"], *slash;
+
+	for (snprintf(path, PATH_MAX, "%s", directory); (slash = strrchr(path, '/')); *slash = '\0') {
+		size_t length = strlen(path);
+		bool found;
+
+		strcpy(path + length, "/.git");
+		found = access(path, F_OK) == 0;
+		path[length] = '\0';
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+static bool hid_in_repository(const struct view_summary *summary, const struct bind *named)
+{
+	char *real = named->scratch ? realpath(named->source, NULL) : NULL;
+	bool hid = false;
+
+	for (size_t i = 0; real && i < VIEW_REFUSALS; i++) {
+		const struct view_refusal *r = &summary->refused[i];
+
+		hid |= r->path && r->rule_number >= 0 && strncmp(r->path, real, strlen(real)) == 0;
+	}
+	hid = hid && is_in_repository(real);
+	free(real);
+	return hid;
+}
+
 void view_allow(struct view_summary *summary, const struct options *options, const struct policy *policy)
 {
+	for (size_t i = 0; i < options->ro_count; i++)
+		summary->hid_in_repository |= hid_in_repository(summary, &options->ro[i]);
 	for (size_t i = 0; i < VIEW_REFUSALS; i++) {
 		struct view_refusal *r = &summary->refused[i];
 

@@ -15,6 +15,8 @@ def fuse_obstacle():
     return None
 
 
+KEY = "-----BEGIN PRIVATE KEY-----\n"
+
 OBSTACLE = fuse_obstacle()
 
 
@@ -62,7 +64,7 @@ def project():
     write(top + "/src/deep/er/still/file.txt", b"deep\n" * 1000)
     write(top + "/.env", "SECRET=1\n")
     write(top + "/.ssh/id_rsa", "PRIVATE\n")
-    write(top + "/keys/server.pem", "PEM\n")
+    write(top + "/keys/server.pem", KEY)
     write(top + "/keys/readme", "no key\n")
     os.link(top + "/.ssh/id_rsa", top + "/src/innocent")
     os.link(top + "/README", top + "/src/README.twin")
