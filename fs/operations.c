@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "fs/view.h"
@@ -390,12 +391,28 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	fuse_reply_err(req, status);
 }
 
-/* Nothing of the host's disks is told. */
+/* The numbers of the file system that an object lies on; those of the view itself are nothing. */
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct statvfs fs = { .f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAME_MAX, .f_flag = ST_RDONLY | ST_NOSUID };
+	struct statvfs fs = { .f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAME_MAX };
+	struct view *v = view_of(req);
+	struct node *n = view_node(req, ino);
+	struct statfs host;
+	int fd = -1;
 
-	(void)ino;
+	if (!n)
+		return;
+	if (n->kind == NODE_HOST && view_path(v, n) == 0)
+		fd = object_open(v->trees[n->tree].fd, v->path, O_PATH);
+	if (fd >= 0 && fstatfs(fd, &host) == 0)
+		fs = (struct statvfs){
+			.f_bsize = (unsigned long)host.f_bsize, .f_frsize = (unsigned long)(host.f_frsize ? host.f_frsize : host.f_bsize),
+			.f_blocks = host.f_blocks, .f_bfree = host.f_bfree, .f_bavail = host.f_bavail,
+			.f_files = host.f_files, .f_ffree = host.f_ffree, .f_favail = host.f_ffree, .f_namemax = (unsigned long)host.f_namelen,
+		};
+	if (fd >= 0)
+		close(fd);
+	fs.f_flag = ST_RDONLY | ST_NOSUID;
 	fuse_reply_statfs(req, &fs);
 }
 

@@ -5,6 +5,8 @@
 # tests/bench) · U11 modes of what is made · U12 links, removed files, names of one's own file · U13 large directories · U15 a file system that stops answering · U16 the host's tools
 # M8 links · M9 the host as before · M11 patterns over a large tree · M12 a hidden name made later · N3 host sockets; M5 M7 M19 M20 in mounts.t and view_told.t
 import base64
+import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -14,6 +16,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -1062,6 +1065,35 @@ def _():
         file.write("2")
     out, _ = process.communicate("\n")
     tap.equal((out, process.returncode), ("[]\n[]\n", 0), "the same numbers, and the trees were removed")
+
+
+@test("df through the view has the numbers of the host's file system")
+def _():
+    top = project()
+    source = "import os\ns = os.statvfs('/p/src')\nprint(s.f_blocks * s.f_frsize, s.f_files, s.f_namemax)"
+    record = sandbox.run("run", "--json", "--ro", top + ":/p", "--", PYTHON, "-c", source).expect(0).record
+    host = os.statvfs(top + "/src")
+    tap.equal(record["stdout"].split(), [str(host.f_blocks * host.f_frsize), str(host.f_files), str(host.f_namemax)], "size, files, length of names")
+
+
+def without_openat2():
+    """What RestrictSUIDSGID= of a systemd unit does to a process: openat2(2), number 437 everywhere, is ENOSYS."""
+    code = struct.pack("<" + "HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 437, 0x06, 0, 0, 0x00050000 | errno.ENOSYS, 0x06, 0, 0, 0x7fff0000)
+    text = ctypes.create_string_buffer(code)
+    program = struct.pack("@HP", 4, ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+@test("a unit's filter without openat2(2) changes nothing")
+def _():
+    top = project()
+    script = "cat /p/README /deep/er/place/main.py; cat /p/.env; ls /p/src | wc -l; touch /s/new && ls /s/new; cat /workspace/README"
+    options = ("--ro", top + ":/p", "--ro", top + "/src:/deep/er/place", "--scratch", top + ":/s", "--copy-in", top + "/README")
+    plain, filtered = (sandbox.run("run", "--json", *options, "--", "sh", "-c", script, preexec=p).record for p in (None, without_openat2))
+    tap.equal((filtered["stdout"], filtered["stderr"]), (plain["stdout"], plain["stderr"]), "the same is there, and hidden")
+    tap.like(plain["stdout"], "hello\nprint", "which is something")
 
 
 @test("--scratch in a body, and of a file, which it is not for")

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -91,6 +92,31 @@ int mounts_attach(int tree, int dir, const char *name, struct error *err)
 	return status;
 }
 
+/*
+ * The same without openat2(2), which a service manager's filter refuses (RestrictSUIDSGID=). The first process of the sandbox is alone while it builds the root,
+ * so it can have that for its own root meanwhile.
+ */
+static int open_in_root(int root, const char *path, int flags, mode_t mode)
+{
+	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1, error = 0;
+
+	if (top < 0 || here < 0 || fchdir(root) != 0) {
+		error = errno;
+	} else {
+		if (chroot(".") != 0 || (fd = open(path, flags | O_CLOEXEC, mode)) < 0)
+			error = errno;
+		/* What is left in a root that was only borrowed must not go on. */
+		if (fchdir(top) != 0 || chroot(".") != 0 || fchdir(here) != 0)
+			abort();
+	}
+	if (top >= 0)
+		close(top);
+	if (here >= 0)
+		close(here);
+	errno = error;
+	return fd;
+}
+
 int mounts_open(int root, const char *path, int flags, mode_t mode)
 {
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .mode = mode, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -99,7 +125,7 @@ int mounts_open(int root, const char *path, int flags, mode_t mode)
 	do
 		fd = syscall(SYS_openat2, root, path, &how, sizeof how);
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	return (int)fd;
+	return fd < 0 && errno == ENOSYS ? open_in_root(root, path, flags, mode) : (int)fd;
 }
 
 /* Makes the directories above path. */
