@@ -48,6 +48,7 @@ struct options {
 	enum network_mode network;
 	struct bind *ro; size_t ro_count; /* --ro and --scratch, in the order given */
 	enum view_mode view;
+	struct string_list host_sockets; /* absolute paths of sockets */
 	struct string_list hide;        /* patterns */
 	struct string_list mask;        /* "FILE=CONTENT" */
 	bool no_default_hide;

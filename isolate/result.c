@@ -210,6 +210,13 @@ static void write_confinement(struct json_writer *w, const struct confinement *c
 	for (size_t i = 0; c->permit && i < c->permit->count; i++)
 		json_string(w, c->permit->items[i]);
 	json_close_array(w);
+	if (c->host_sockets && c->host_sockets->count > 0) {
+		json_key(w, "host_sockets");
+		json_open_array(w);
+		for (size_t i = 0; i < c->host_sockets->count; i++)
+			json_bytes(w, c->host_sockets->items[i], strlen(c->host_sockets->items[i]));
+		json_close_array(w);
+	}
 	if (c->scratch) {
 		json_key(w, "scratch_differs");
 		json_open_array(w);

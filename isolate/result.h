@@ -26,6 +26,7 @@ struct confinement {
 	const char *network;         /* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
 	struct enforcers limits;
 	const struct string_list *permit; /* borrowed from the options */
+	const struct string_list *host_sockets; /* likewise */
 	const char *notes[16];       /* what this tier does not stop; static strings */
 	unsigned note_count;
 	bool scratch;                /* there is a --scratch, which differs from a directory in what SCRATCH_DIFFERS says */

@@ -10,7 +10,7 @@ import re
 from lib import sandbox, tap
 from lib.sandbox import run
 
-RUN = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "env", "inherit-env", "copy-in", "export",
+RUN = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "host-socket", "env", "inherit-env", "copy-in", "export",
        "python", "profile", "stdin", "tty", "wait-all", "script", "code", "json", "help"]
 EXEC = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "env", "inherit-env", "copy-in", "export",
         "python", "profile", "allow", "permit", "preload", "args", "return", "help"]

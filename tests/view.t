@@ -1096,6 +1096,39 @@ def _():
     tap.like(plain["stdout"], "hello\nprint", "which is something")
 
 
+@test("--host-socket shows one socket of the host's, and the record names it")
+def _():
+    top = place()
+    path, other = top + "/run/agent.sock", top + "/run/other.sock"
+    os.mkdir(top + "/run")
+    listeners = []
+    for name in (path, other):
+        listeners.append(socket.socket(socket.AF_UNIX))
+        listeners[-1].bind(name)
+        os.chmod(name, 0o777)
+        listeners[-1].listen()
+
+    def answer():
+        peer, _ = listeners[0].accept()
+        peer.sendall(b"from the host")
+        peer.close()
+    threading.Thread(target=answer, daemon=True).start()
+    source = "import socket, sys\nfor name in sys.argv[1:]:\n    s = socket.socket(socket.AF_UNIX)\n    try:\n        s.connect(name)\n        print(s.recv(99))\n" \
+        "    except OSError as e:\n        print(type(e).__name__)"
+    for options in ((), ("--ro", top)):
+        record = sandbox.run("run", "--json", *options, "--", PYTHON, "-c", source, path).record
+        tap.like(record["stdout"], "FileNotFoundError|ConnectionRefusedError", "not without it")
+    record = sandbox.run("run", "--json", "--ro", top, "--host-socket", path, "--", PYTHON, "-c", source, path, other).expect(0).record
+    tap.equal(record["stdout"], "b'from the host'\nConnectionRefusedError\n", record["stderr"])
+    tap.equal(record["confinement"]["host_sockets"], [path], "on the record")
+    tap.ok(any("--host-socket" in n for n in record["confinement"]["does_not_stop"]), "with what it means")
+    for listener in listeners:
+        listener.close()
+    for name, code in ((top, "bad_input"), (top + "/none", "path_missing"), ("run/x", "bad_option")):
+        tap.equal(sandbox.run("run", "--json", "--host-socket", name, "--", "true").failure, code, name)
+    tap.equal(sandbox.run("run", "--json", "--tier", "subprocess", "--host-socket", path, "--", "true").failure, "bad_option", "the tier subprocess")
+
+
 @test("--scratch in a body, and of a file, which it is not for")
 def _():
     top = project()

@@ -20,7 +20,7 @@
 struct plan_text { uint32_t offset, length; };  /* NUL-terminated; length without the NUL */
 struct plan_table { uint32_t offset, count; };
 
-enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIND_VIEW = 4, PLAN_BIND_SCRATCH = 8, PLAN_BIND_RUNTIME = 16 };
+enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIND_VIEW = 4, PLAN_BIND_SCRATCH = 8, PLAN_BIND_RUNTIME = 16, PLAN_BIND_SOCKET = 32 };
 
 /* The most trees that can be written to. */
 #define PLAN_SCRATCH_MAX 8

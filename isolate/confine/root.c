@@ -69,7 +69,9 @@ static int open_source(const struct plan *p, const struct plan_bind *bind, struc
 		s->link = length > 0 ? strdup(target) : NULL;
 		if (!s->link)
 			status = error_set(err, FAILURE_PATH_MISSING, errno, "reading the link %s", path);
-	} else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+	} else if (bind->flags & PLAN_BIND_SOCKET && !S_ISSOCK(st.st_mode)) {
+		status = error_set(err, FAILURE_BAD_INPUT, 0, "%s is no UNIX socket; --host-socket shows one, and --ro files and directories", path);
+	} else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !(bind->flags & PLAN_BIND_SOCKET)) {
 		status = error_set(err, FAILURE_BAD_INPUT, 0, "%s is neither a file nor a directory, and only those can be shown", path);
 	} else if (bind->flags & PLAN_BIND_VIEW) {
 		s->of_view = true;

@@ -127,6 +127,7 @@ void allowance_notes(const struct composition_input *in, struct confinement *c)
 {
 	c->view = in->isolated ? "bind" : "host";
 	c->permit = &in->options->permit;
+	c->host_sockets = &in->options->host_sockets;
 	note(c, "an attack on the host's kernel, which every program shares");
 	if (in->isolated && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
 		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
@@ -135,6 +136,8 @@ void allowance_notes(const struct composition_input *in, struct confinement *c)
 	if (starts_core_handler())
 		note(c, "starting the host's handler of core files by a crash: the caller's hard limit on core files is 0 "
 			"(ulimit -Hc), and would have to be 1 for that");
+	if (in->options->host_sockets.count > 0)
+		note(c, "whatever the host's services do for it behind the sockets that were named with --host-socket");
 	if (!in->cgroup)
 		note(c, "using memory that is in no process: the kernel's buffers for pipes and sockets, shared pages given back with madvise. Only a cgroup counts those");
 	if (!in->isolated)

@@ -76,6 +76,8 @@ int compose_view_check(const struct composition_input *in, struct error *err)
 
 	if (check_places(o, err) < 0 || check_export(o, err) < 0)
 		return -1;
+	if (o->host_sockets.count && !in->isolated)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket needs a root of its own, and the tier subprocess reaches the host's sockets as they are");
 	if (!option && in->isolated)
 		return 0;
 	if (!option)

@@ -251,5 +251,14 @@ int runtime_add_named(struct plan_builder *b, const struct options *o, struct ru
 		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
 			return -1;
 	}
+	/* connect(2) asks for the right to write to the socket alone, so a read-only bind is enough; through FUSE nothing listens. */
+	for (size_t i = 0; i < o->host_sockets.count; i++) {
+		const char *path = o->host_sockets.items[i];
+
+		if (path[0] != '/' || strstr(path, "/../"))
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket: %s is no absolute path without \"..\"", path);
+		if (runtime_add_tree(b, path, path, PLAN_BIND_SOCKET, spawn, err) < 0)
+			return -1;
+	}
 	return 0;
 }
