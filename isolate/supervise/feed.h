@@ -18,7 +18,10 @@
 struct feed {
 	int source;         /* the caller's, borrowed; -1 when it has ended or there is none */
 	int sink;           /* our end of the pipe, non-blocking; -1 when it is closed */
-	bool always_ready;  /* a file: there is nothing to wait for */
+	bool always_ready;  /* epoll(7) refuses it, as it does a file: a read is all there is to do */
+	bool types_end;     /* the sink is a terminal: the end of the source is typed there */
+	bool at_end;        /* the source has ended */
+	char last;          /* byte that was read */
 	char *backlog;      /* FEED_BLOCK bytes, owned; of them [start, end) wait for the program */
 	size_t start, end;
 };
@@ -28,10 +31,16 @@ struct feed {
 /* Makes the pipe. *read_end is for the program; the caller closes it. Returns 0, or -1 with BAD_INPUT (a directory) or RESOURCES_EXHAUSTED. */
 int feed_open(struct feed *f, int source, int *read_end, struct error *err);
 
+/* Feeds a terminal: `master` is duplicated, and non-blocking. Returns 0 or -1 with errno. */
+int feed_open_terminal(struct feed *f, int source, int master);
+
 /* Whether bytes wait for the program: then the sink is to be watched (POLLOUT), and not the source. */
 bool feed_is_blocked(const struct feed *f);
 
-/* Gives the program what it has room for, and then, if the source is ready, takes the next block. At the end of the source the pipe is closed. */
+/*
+ * Gives the program what it has room for, and then, if the source is ready, takes the next block, of one that is always ready several. At the end of the
+ * source the sink is closed.
+ */
 void feed_move(struct feed *f, bool source_is_ready);
 
 /* Closes our end and frees the backlog. The source is the caller's. */

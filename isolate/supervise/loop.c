@@ -200,17 +200,6 @@ static void pass_signal(struct execution *x, int number)
 	}
 }
 
-/* The caller's side of the terminal has ended: a terminal that is gone hangs up, a pipe that is empty types the end of file. */
-static void on_input_end(struct execution *x)
-{
-	static const char END_OF_FILE = 4;
-
-	if (isatty(x->terminal.fd))
-		pass_signal(x, SIGHUP);
-	else if (write(x->terminal.master, &END_OF_FILE, 1) != 1)
-		pass_signal(x, SIGHUP);
-}
-
 /* Bytes from the caller, each a signal to pass on. */
 static void on_caller(struct execution *x)
 {
@@ -250,8 +239,13 @@ static void wait_once(struct execution *x, int fd, uint32_t events, enum source 
 
 void loop_feed(struct execution *x, bool source_is_ready)
 {
+	bool had_ended = x->feed.at_end;
+
 	feed_move(&x->feed, source_is_ready);
-	if (feed_is_blocked(&x->feed))
+	/* A terminal that is gone hangs up; the end of anything else was typed. */
+	if (x->feed.at_end && !had_ended && x->terminal.master >= 0 && !x->feed.types_end)
+		pass_signal(x, SIGHUP);
+	if (feed_is_blocked(&x->feed) || (x->feed.source >= 0 && x->feed.always_ready))
 		wait_once(x, x->feed.sink, EPOLLOUT, TO_INPUT);
 	else if (x->feed.source >= 0)
 		wait_once(x, x->feed.source, EPOLLIN, FROM_INPUT);
@@ -288,12 +282,6 @@ static void on_event(struct execution *x, enum source source)
 	case FROM_INPUT:
 	case TO_INPUT:
 		loop_feed(x, source == FROM_INPUT);
-		break;
-	case FROM_TERMINAL:
-		if (!terminal_type(&x->terminal)) {
-			loop_unwatch(x, x->terminal.fd);
-			on_input_end(x);
-		}
 		break;
 	case FROM_VIEW:
 		on_view(x);

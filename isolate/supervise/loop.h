@@ -24,7 +24,7 @@
 
 enum phase { STARTING, RUNNING, ENDING, KILLED };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_TERMINAL, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
 
 struct execution {
 	const struct options *options;
@@ -56,7 +56,7 @@ struct execution {
 	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
 	size_t scratch_count;
 	struct capture out, errors, server;
-	struct feed feed;                /* the caller's input, with --stdin */
+	struct feed feed;                /* the caller's input, with --stdin or --tty */
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;

@@ -95,12 +95,15 @@ static void on_ended(struct execution *x, const struct report *r)
 static void on_terminal(struct execution *x, int master)
 {
 	x->terminal.master = master;
+	/* The pipe that stood here has no writer: left in the epoll set it is ready for ever. */
+	loop_close(&x->out.source, 1);
 	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
 		return;
 	loop_watch(x, x->out.source, FROM_OUT);
 	terminal_begin(&x->terminal, x->streams->terminal);
-	loop_watch(x, x->terminal.fd, FROM_TERMINAL);
+	if (x->terminal.fd >= 0 && feed_open_terminal(&x->feed, x->terminal.fd, master) == 0)
+		loop_feed(x, false);
 }
 
 /* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */

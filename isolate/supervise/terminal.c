@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -121,32 +120,4 @@ void terminal_resize(struct terminal *t)
 	/* Without a terminal on either side there is nothing to resize, and that is no error. */
 	if (t->fd >= 0 && t->master >= 0 && ioctl(t->fd, TIOCGWINSZ, &window) == 0)
 		ioctl(t->master, TIOCSWINSZ, &window);
-}
-
-static bool move_bytes(int from, int to)
-{
-	char block[16384];
-	ssize_t got = read(from, block, sizeof block), at = 0;
-
-	if (got < 0)
-		return errno == EINTR || errno == EAGAIN;
-	if (got == 0)
-		return false;
-	while (at < got) {
-		ssize_t wrote = write(to, block + at, (size_t)(got - at));
-		struct pollfd ready = { to, POLLOUT, 0 };
-
-		if (wrote > 0)
-			at += wrote;
-		else if (wrote < 0 && errno == EAGAIN)
-			poll(&ready, 1, 100);
-		else if (wrote == 0 || errno != EINTR)
-			return false;
-	}
-	return true;
-}
-
-bool terminal_type(struct terminal *t)
-{
-	return move_bytes(t->fd, t->master);
 }

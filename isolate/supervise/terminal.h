@@ -28,7 +28,4 @@ void terminal_restore(struct terminal *t);
 /* Passes the window size of the caller's terminal on to the program's. */
 void terminal_resize(struct terminal *t);
 
-/* Moves what was typed to the program. Returns false at the end of input. */
-bool terminal_type(struct terminal *t);
-
 #endif
