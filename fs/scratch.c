@@ -358,7 +358,7 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 		   struct error *err)
 {
 	/* The changes are counted; the directories that lead to them are not. */
-	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth };
+	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth, .overwrite = caps->overwrite };
 	struct walk *w = calloc(1, sizeof *w);
 	char files[PATH_MAX];
 	int status = -1, directory = -1;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,7 @@ struct walk {
 	bool (*leaves_out)(const char *name);
 	struct workspace_totals *totals;
 	struct error *err;
+	char withheld[256];     /* the first name that was left out for what would run it */
 };
 
 static int push(struct walk *w, int from, int to, const char *name)
@@ -118,12 +120,14 @@ static int export_file(struct walk *w, int from, const struct stat *st, int to, 
 
 	if ((uint64_t)st->st_size > w->caps->bytes - w->totals->bytes)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes, name);
-	if (unlinkat(to, name, 0) != 0 && errno != ENOENT)
+	if (w->caps->overwrite && unlinkat(to, name, 0) != 0 && errno != ENOENT)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "replacing %s in the export directory", name);
-	fd = openat(to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, st->st_mode & 0777);
+	if (fd < 0 && errno == EEXIST)
+		return error_set(w->err, FAILURE_EXPORT_FAILED, 0, "%s is in the export directory already; --overwrite replaces it", name);
 	if (fd < 0)
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making %s in the export directory", name);
-	if (copy_bytes(from, fd, (uint64_t)st->st_size) < 0 || fchmod(fd, st->st_mode & 0777) != 0)
+	if (copy_bytes(from, fd, (uint64_t)st->st_size) < 0)
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing %s in the export directory", name);
 	close(fd);
 	w->totals->bytes += (uint64_t)st->st_size;
@@ -140,7 +144,7 @@ static int export_directory(struct walk *w, int from, int to, const char *name)
 		close(from);
 		return 0;
 	}
-	if (mkdirat(to, name, 0755) != 0 && errno != EEXIST) {
+	if (mkdirat(to, name, 0777) != 0 && errno != EEXIST) {
 		close(from);
 		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making the directory %s in the export directory", name);
 	}
@@ -187,6 +191,26 @@ int workspace_open_again(int directory)
 	return openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+bool workspace_is_run_by_tools(const char *name)
+{
+	static const char *const NAMES[] = {
+		".git", ".hg", ".svn",                                   /* hooks, and commands in their configuration */
+		".husky", ".pre-commit-config.yaml",                     /* hooks that git is pointed at */
+		".vscode", ".idea", ".zed", ".devcontainer",             /* tasks of editors */
+		".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", /* editors, where they start */
+		".envrc", ".direnv", ".mise.toml", ".tool-versions",     /* the shell, on entering the directory */
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", /* shells */
+		".ssh", ".gnupg",                                        /* keys that are trusted, commands in the configuration */
+		"autostart", "systemd",                                  /* below .config: at login */
+		".gitconfig", ".npmrc", ".gdbinit", ".pythonrc", ".cargo", /* configuration that names commands */
+	};
+
+	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+		if (strcasecmp(name, NAMES[i]) == 0)
+			return true;
+	return false;
+}
+
 static int export_entry(struct walk *w, const char *name)
 {
 	const struct level top = w->stack[w->depth - 1];
@@ -195,6 +219,12 @@ static int export_entry(struct walk *w, const char *name)
 
 	if (w->depth == 1 && w->leaves_out && w->leaves_out(name)) {
 		w->totals->skipped++;
+		return 0;
+	}
+	if (!w->caps->overwrite && workspace_is_run_by_tools(name)) {
+		w->totals->skipped++;
+		if (!w->withheld[0])
+			snprintf(w->withheld, sizeof w->withheld, "%s", name);
 		return 0;
 	}
 	fd = workspace_open(dirfd(top.from), name, &st);
@@ -221,11 +251,11 @@ int workspace_export(int workspace, const char *destination, const struct worksp
 	int from = workspace_open_again(workspace), to, status = 0;
 
 	memset(totals, 0, sizeof *totals);
-	if (mkdir(destination, 0755) != 0 && errno != EEXIST) {
+	if (mkdir(destination, 0777) != 0 && errno != EEXIST) {
 		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "making the export directory %s", destination);
 		goto out;
 	}
-	to = open(destination, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	to = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0 || from < 0) {
 		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "opening the export directory %s", destination);
 		if (to >= 0)
@@ -244,6 +274,8 @@ int workspace_export(int workspace, const char *destination, const struct worksp
 	}
 	while (w.depth > 0)
 		pop(&w);
+	if (status == 0 && w.withheld[0])
+		status = error_set(err, FAILURE_EXPORT_FAILED, 0, "%s is left out, since tools of the host run what lies there; --overwrite copies it", w.withheld);
 out:
 	if (from >= 0)
 		close(from);

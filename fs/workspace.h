@@ -28,6 +28,7 @@ struct workspace_caps {
 	uint64_t files;    /* files and directories */
 	uint64_t bytes;    /* sum of st_size: a sparse file counts in full */
 	unsigned depth;
+	bool overwrite;       /* what is there may be replaced, and what the host's tools run written */
 };
 
 /*
@@ -39,9 +40,13 @@ int workspace_open(int directory, const char *name, struct stat *st);
 /* The same of the directory that a descriptor leads to: one to read it with, from its beginning. */
 int workspace_open_again(int directory);
 
+/* Whether the host's own tools run, or obey, what lies under this name; a name in any directory. */
+bool workspace_is_run_by_tools(const char *name);
+
 /*
- * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. Existing
- * files are replaced, never written through. Permission bits are kept without set-id ones. Names at its top that leaves_out() (or NULL) says so of are skipped. Returns 0, or -1 with
+ * Copies regular files and directories of workspace into the existing or new directory destination, one level of it being made if missing. An existing
+ * file is an error, or with caps->overwrite replaced, but never written through. Permission bits are kept without set-id ones and those of the umask. What
+ * workspace_is_run_by_tools() is left out, which is an error at the end. Names at its top that leaves_out() (or NULL) says so of are skipped. Returns 0, or -1 with
  * EXPORT_FAILED; *totals says what was done.
  */
 int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err);

@@ -57,6 +57,7 @@ struct options {
 	struct string_list inherit_env; /* "K" */
 	struct string_list copy_in;     /* host files */
 	char *export_dir;               /* or NULL */
+	bool overwrite;
 	char *cwd;                      /* inside; or NULL: the caller's where it is shown */
 	struct string_list allow;       /* imports that a body may use */
 	struct string_list permit;      /* names whose rule is lifted */

@@ -11,8 +11,9 @@ from lib import sandbox, tap
 from lib.sandbox import run
 
 RUN = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "host-socket", "env", "inherit-env", "copy-in", "export",
+       "overwrite",
        "python", "profile", "stdin", "tty", "wait-all", "script", "code", "json", "help"]
-EXEC = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "env", "inherit-env", "copy-in", "export",
+EXEC = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "env", "inherit-env", "copy-in", "export", "overwrite",
         "python", "profile", "allow", "permit", "preload", "args", "return", "help"]
 VALIDATE = ["allow", "permit", "json", "python", "help"]
 

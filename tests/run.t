@@ -244,6 +244,42 @@ def _():
     tap.ok(os.access(os.path.join(target, "run.sh"), os.X_OK), "the executable bit came out")
 
 
+@tap.test("--export is refused before the start where it cannot write, or where the host's tools run what lies there")
+def _():
+    place = leaks.scratch()
+    os.symlink(place, os.path.join(place, "link"))
+    os.makedirs(os.path.join(place, ".git/hooks"))
+    for name, why in (("no/such/out", "before the start"), ("link", "before the start"), (".git/hooks", "overwrite")):
+        result = shell("echo ran", "--export", os.path.join(place, name))
+        tap.equal(result.failure, "export_failed", name)
+        tap.like(result.text, why, name)
+    tap.equal(os.listdir(os.path.join(place, ".git/hooks")), [], "the hooks")
+
+
+@tap.test("--export replaces nothing and leaves out what tools run, unless --overwrite says so; it honours the umask and makes no set-id file")
+def _():
+    out = os.path.join(leaks.scratch(), "out")
+    os.mkdir(out, 0o777)
+    os.chmod(out, 0o777)
+    script = "mkdir .git sub; echo x > .git/config; echo x > sub/.envrc; echo new > kept; echo x > own; chmod 6777 own"
+    before = os.umask(0o027)
+    try:
+        record = shell(script, "--export", out).record
+        tap.like(record["exported"]["error"], "--overwrite", "what is left out is said")
+        tap.equal(sorted(os.listdir(out)), ["kept", "own", "sub"], "what is there")
+        tap.equal(os.listdir(os.path.join(out, "sub")), [], "and below")
+        tap.equal(os.stat(os.path.join(out, "own")).st_mode & 0o7777, 0o750, "permissions")
+        with open(os.path.join(out, "kept"), "w") as file:
+            file.write("old")
+        tap.like(shell("echo new > kept", "--export", out).record["exported"]["error"], "kept.*--overwrite", "what is there already")
+        with open(os.path.join(out, "kept")) as file:
+            tap.equal(file.read(), "old", "is kept")
+        tap.equal(shell(script, "--export", out, "--overwrite").expect(0).record["exported"]["error"], None, "--overwrite")
+        tap.ok(os.path.exists(os.path.join(out, ".git/config")) and os.path.exists(os.path.join(out, "sub/.envrc")), "writes all")
+    finally:
+        os.umask(before)
+
+
 @tap.test("--script runs a file of the host by its text")
 def _():
     path = os.path.join(leaks.scratch(), "a script.py")

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,13 +135,36 @@ static void explain_death(struct execution *x)
 	launch_explain(&x->launch, x->err->sys_errno == EPIPE || x->err->sys_errno == ECONNRESET ? DEATH_MS : 0, x->err);
 }
 
+/* What cannot be written is said before the program does its work. The directory is made here. */
+static int check_export(const struct options *o, struct error *err)
+{
+	char path[PATH_MAX], *rest = path, *name;
+	int fd;
+
+	if (!o->export_dir)
+		return 0;
+	if (mkdir(o->export_dir, 0777) != 0 && errno != EEXIST)
+		return error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s, before the start", o->export_dir);
+	fd = open(o->export_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, FAILURE_EXPORT_FAILED, errno, "opening the directory %s, before the start", o->export_dir);
+	close(fd);
+	if (access(o->export_dir, W_OK | X_OK) != 0 || !realpath(o->export_dir, path))
+		return error_set(err, FAILURE_EXPORT_FAILED, errno, "writing to the directory %s, before the start", o->export_dir);
+	while (!o->overwrite && (name = strsep(&rest, "/")))
+		if (workspace_is_run_by_tools(name))
+			return error_set(err, FAILURE_EXPORT_FAILED, 0, "%s lies in %s, and tools of the host run what lies there; --overwrite writes it",
+					 o->export_dir, name);
+	return 0;
+}
+
 static int start(struct execution *x, unsigned flags)
 {
 	struct composition_input in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
 	struct launch_request request = { .isolated = x->isolated, .host_network = x->options->network == NETWORK_ALLOW };
 
-	if (launch_check_kernel(x->err) < 0)
+	if (launch_check_kernel(x->err) < 0 || check_export(x->options, x->err) < 0)
 		return -1;
 	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 || launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
@@ -254,7 +278,7 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
  */
 static void export(struct execution *x)
 {
-	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100 };
+	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100, .overwrite = x->options->overwrite };
 	struct result *r = x->result;
 	struct workspace_totals totals;
 	struct error why_not = ERROR_INIT;
@@ -262,8 +286,6 @@ static void export(struct execution *x)
 	if (!x->options->export_dir || x->workspace < 0)
 		return;
 	r->exported = true;
-	if (x->scratch_count > 0)
-		mkdir(x->options->export_dir, 0755); /* is made here when it is missing; what cannot be made shows at once */
 	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
 		struct error why = ERROR_INIT;
 
