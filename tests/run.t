@@ -280,6 +280,13 @@ def _():
         os.umask(before)
 
 
+@tap.test("a file of events is for its owner only")
+def _():
+    path = os.path.join(leaks.scratch(), "events.ndjson")
+    run("run", "--events", path, "--", "true").expect(0)
+    tap.equal(os.stat(path).st_mode & 0o7777, 0o600, "permissions")
+
+
 @tap.test("--script runs a file of the host by its text")
 def _():
     path = os.path.join(leaks.scratch(), "a script.py")

@@ -41,7 +41,7 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 	if (s->events >= 0)
 		fd = fcntl(s->events, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+		fd = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", s->events >= 0 ? "the channel" : o->events_file,
 				 errno == ENXIO ? ": nobody reads from this pipe" : "");
