@@ -149,7 +149,7 @@ def check_answers(report, runner, module):
 
 def check_places(report, runner):
     """Lines and columns, the whole list of violations, and how long lists and tracebacks are cut."""
-    answer, _, _ = perform(runner, "x = 1\ny = '\u00e9', eval, x.__class__\nimport os\n")
+    answer, _, _ = perform(runner, "x = 1\ny = '\u00e9', eval, x.__class__\nimport json\n")
     places = [(v["rule"], v["line"], v["column"]) for v in answer["detail"]["violations"]]
     report.check(places == [("name-forbidden", 2, 10), ("attribute-forbidden", 2, 18), ("import-not-allowed", 3, 8 if sys.version_info >= (3, 10) else 1)],
                  "all violations, with line and column in characters", places)

@@ -64,7 +64,7 @@ ACCEPTED = [
     ("1", "import json\ntry:\n    json.loads('{')\nexcept json.JSONDecodeError as e:\n    return e.pos", {"allow": "json"}),
     ('"[1]"', "import json\nclass E(json.JSONEncoder):\n    def default(self, o): return list(o)\nreturn json.dumps({1}, cls=E)", {"allow": "json"}),
     ("[2,4]", "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(2) as ex:\n    return list(ex.map(lambda v: v * 2, [1, 2]))", {"allow": "concurrent"}),
-    ('["a/b","b","c"]', "import os\nfrom os.path import basename\nimport os.path as p\nreturn [os.path.join('a', 'b'), basename('a/b'), p.basename('c')]", {"allow": "os"}),
+    ('["a/b","b","c"]', "import os\nfrom os.path import basename\nimport os.path as p\nreturn [os.path.join('a', 'b'), basename('a/b'), p.basename('c')]", {"allow": "os", "permit": "os"}),
     ('["1"]', "import xml.etree.ElementTree as ET\nreturn [e.text for e in ET.fromstring('<a><b>1</b></a>')]", {"allow": "xml"}),
     ('"a"', "from xml.etree import ElementTree as ET\nreturn ET.fromstring('<a/>').tag", {"allow": "xml.etree.ElementTree"}),
     ('"a"', "import xml.etree.ElementTree\nreturn xml.etree.ElementTree.fromstring('<a/>').tag", {"allow": "xml.etree.ElementTree"}),
@@ -82,7 +82,7 @@ ACCEPTED = [
     ("2024", "import datetime\nfrom datetime import datetime, timedelta\nreturn datetime.fromisoformat('2024-01-01').year", {"allow": "datetime"}),
     ("[true,2024]", "import datetime\nd = datetime.date(2024, 1, 1)\nfrom datetime import datetime\nreturn [isinstance(datetime(2024, 1, 1), datetime), d.year]", {"allow": "datetime"}),
     ("1", "try:\n    import missing_module as m\nexcept ImportError:\n    m = None\nreturn 1 if m is None else 2", {"allow": "json"}),
-    ("1", "import os\nos._exit\nreturn 1", {"allow": "os"}),
+    ("1", "import os\nos._exit\nreturn 1", {"allow": "os", "permit": "os"}),
     ("1", "import sys\nprint('to stderr', file=sys.stderr)\nreturn 1", {"allow": "sys"}),
     # templates
     ('"1 2"', "T = '{} {}'\nreturn T.format(1, 2)"),

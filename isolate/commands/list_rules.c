@@ -40,6 +40,7 @@ static const struct row ATTRIBUTES[] = {
 #undef ATTRIBUTE
 };
 
+#define HARMLESS(module)
 #define ALONG(package, sub)
 #define OPEN(module, name)
 #define NEEDED(module)
@@ -66,6 +67,14 @@ static const struct row ONLYS[] = {
 #include "isolate/runner/rules_modules.def"
 };
 
+static const struct row HARMLESS_MODULES[] = {
+#undef HARMLESS
+#define HARMLESS(module) { module, NULL, NULL },
+#undef ONLY
+#define ONLY(module, name)
+#include "isolate/runner/rules_modules.def"
+};
+
 static const struct section {
 	const char *key, *sentence; /* the sentence is NULL for what the text leaves out */
 	const struct row *rows;
@@ -75,7 +84,8 @@ static const struct section {
 	SECTION("rules", NULL, RULES),
 	SECTION("names", "Builtins that are not there", NAMES),
 	SECTION("attributes", NULL, ATTRIBUTES),
-	SECTION("modules", "Modules that are never allowed by --allow alone", MODULES),
+	SECTION("harmless", "Modules of the standard library that can be allowed; every other one needs --permit, too", HARMLESS_MODULES),
+	SECTION("modules", NULL, MODULES),
 	SECTION("functions", "Refused although their module is allowed", FUNCTIONS),
 	SECTION("only", "Of these modules nothing but", ONLYS),
 };

@@ -70,10 +70,17 @@ static PyObject *prefix(PyObject *dotted, int n, bool *whole)
 	return PyUnicode_Substring(dotted, 0, at);
 }
 
+PyObject *policy_root(PyObject *dotted)
+{
+	bool whole;
+
+	return prefix(dotted, 1, &whole);
+}
+
 bool policy_is_third_party(PyObject *dotted)
 {
-	bool whole, known;
-	PyObject *root = prefix(dotted, 1, &whole);
+	bool known;
+	PyObject *root = policy_root(dotted);
 
 	if (!root) {
 		PyErr_Clear();
@@ -106,6 +113,18 @@ static bool has_private_part(PyObject *dotted)
 	return false;
 }
 
+/* Why a module of the standard library needs a permit: its own row, or that it is not among the harmless ones. */
+static const struct rule_row *never_row(PyObject *head, bool is_root)
+{
+	static const struct rule_row OTHER = {"", RULE_IMPORT_NEVER, false, "it is not among the modules that are harmless by default", NULL};
+	const struct rule_row *row = rules_find(TABLE_NEVER, head);
+
+	if (row || !is_root || rules_find(TABLE_HARMLESS, head) || rules_is_private(head) || policy_is_third_party(head) ||
+	    PyUnicode_CompareWithASCIIString(head, "__future__") == 0)
+		return row;
+	return &OTHER;
+}
+
 static struct parts examine(const struct session *session, PyObject *dotted)
 {
 	struct parts parts = {false, false, NULL};
@@ -118,7 +137,7 @@ static struct parts examine(const struct session *session, PyObject *dotted)
 
 		if (!head)
 			break;
-		row = rules_find(TABLE_NEVER, head);
+		row = never_row(head, n == 1);
 		if (row && !permitted && !session_permits(session, head))
 			parts.never = row;
 		if (!whole && session_allows(session, head))

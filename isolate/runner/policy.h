@@ -27,6 +27,9 @@ enum import_verdict policy_import(const struct session *session, PyObject *dotte
 /* Is dotted a package on the way to something allowed ("xml" when only xml.etree.ElementTree is allowed)? */
 bool policy_is_passage(const struct session *session, PyObject *dotted);
 
+/* The first part of a dotted name: a new reference, or NULL with a Python exception. */
+PyObject *policy_root(PyObject *dotted);
+
 /* Is the top-level module of dotted outside the standard library? */
 bool policy_is_third_party(PyObject *dotted);
 

@@ -95,12 +95,21 @@ static const struct rule_row ABSENTS[] = {
 };
 
 /* One row of rules_modules.def stands for one table; the others are blank while that table is made. */
+#define HARMLESS NOTHING
 #define NEVER(module, why)
 #define ALONG(package, sub)
 #define ONLY(module, name)
 #define GADGET(module, name, why, rewrite)
 #define OPEN(module, name)
 #define NEEDED NOTHING
+
+static const struct rule_row HARMLESSES[] = {
+#undef HARMLESS
+#define HARMLESS PLAIN
+#include "isolate/runner/rules_modules.def"
+#undef HARMLESS
+#define HARMLESS NOTHING
+};
 
 static const struct rule_row NEVERS[] = {
 #undef NEVER
@@ -177,6 +186,7 @@ static const struct {
 	[TABLE_PUBLIC_UNDERSCORE] = ROWS(PUBLIC_UNDERSCORES),
 	[TABLE_BUILTINS] = ROWS(BUILTINS),
 	[TABLE_ABSENT] = ROWS(ABSENTS),
+	[TABLE_HARMLESS] = ROWS(HARMLESSES),
 	[TABLE_NEVER] = ROWS(NEVERS),
 	[TABLE_ALONG] = ROWS(ALONGS),
 	[TABLE_ONLY_MODULES] = ROWS(ONLY_MODULES),

@@ -41,7 +41,8 @@ enum rule_table {
 	TABLE_PUBLIC_UNDERSCORE, /* public API that starts with an underscore */
 	TABLE_BUILTINS,		 /* builtins that bodies have */
 	TABLE_ABSENT,		 /* builtins that bodies do not have */
-	TABLE_NEVER,		 /* modules that need a permit besides */
+	TABLE_HARMLESS,		 /* modules of the standard library that need none */
+	TABLE_NEVER,		 /* modules that need a permit besides, with the reason */
 	TABLE_ALONG,		 /* submodules that come with their package */
 	TABLE_ONLY_MODULES,	 /* modules with a closed list of names ... */
 	TABLE_ONLY,		 /* ... and that list, as "module.name" */

@@ -74,7 +74,7 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds, const 
  */
 static int protect_self(void)
 {
-	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit no_core = { 1, 1 }; /* at 1 no handler is started, core(5); children could not raise a 0 */
 
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 ? 0 : -1;
 }

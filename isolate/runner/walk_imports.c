@@ -9,12 +9,15 @@
 
 static int report_import(struct walker *w, PyObject *node, PyObject *dotted, enum import_verdict verdict, const struct rule_row *row)
 {
-	PyObject *rewrite;
+	PyObject *rewrite, *permit;
 
 	switch (verdict) {
 	case IMPORT_NEVER:
-		rewrite =
-			PyUnicode_FromFormat("do without it; an operator who wants it needs --allow %U and --permit %s", dotted, row->name);
+		permit = row->name[0] ? PyUnicode_FromString(row->name) : policy_root(dotted);
+		rewrite = permit ? PyUnicode_FromFormat("do without it; an operator who wants it needs --allow %U and --permit %U",
+							dotted, permit)
+				 : NULL;
+		Py_XDECREF(permit);
 		return !rewrite ? -1
 				: walk_report(w, RULE_IMPORT_NEVER, node, dotted,
 					  PyUnicode_FromFormat("import of '%U' is not allowed: %s", dotted, row->why), NULL, rewrite);
