@@ -30,7 +30,7 @@ import ctypes, os, socket
 def say(text): os.write(1, (text + "\n").encode())
 try: open(TREE + "/.env")
 except OSError as e: say("hidden: %d" % e.errno)
-ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+ctypes.CDLL(None).setns(0, 0)
 try: socket.create_connection(("192.0.2.1", 80), 1)
 except OSError as e: net = e.errno
 pid = os.fork()
@@ -103,13 +103,13 @@ def _():
         terminal.keys("q")
         tap.equal(terminal.status(), 0, "status: the program's")
         printed = terminal.expect_printed("1 file refused", "--ro %s/.env" % tree)
-        tap.like(printed, "1 system call refused, top: ptrace", "summary")
+        tap.like(printed, "1 system call refused, top: setns", "summary")
     with open(name, encoding="utf-8") as file:
         events = [json.loads(line) for line in file]
     tap.equal([e["sequence"] for e in events], list(range(events[0]["sequence"], events[0]["sequence"] + len(events))), "numbers")
     pid = next(e["data"]["pid"] for e in events if e["type"] == "process.started")
     wanted = [r"start .*script", r"proc .*host %d" % pid, r"DENY .*\[%d\] %s/\.env read rule secret:env" % (pid, re.escape(tree)),
-              r"out .*hidden: 2", r"DENY .*\[%d\] ptrace rule seccomp" % pid,
+              r"out .*hidden: 2", r"DENY .*\[%d\] setns rule seccomp" % pid,
               r"DENY .*\[%d\] network 192\.0\.2\.1 port 80 rule network none" % pid, r"proc .*child of 2", r"out .*net: 101, end", r"end .*success true"]
     at = 0
     for pattern in wanted:

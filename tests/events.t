@@ -68,7 +68,7 @@ try:
 except OSError as e:
     print('hidden', e.errno, flush=True)
 libc = ctypes.CDLL(None, use_errno=True)
-print('ptrace', libc.ptrace(0, 0, 0, 0), ctypes.get_errno(), flush=True)
+print('setns', libc.setns(0, 0), ctypes.get_errno(), flush=True)
 try:
     socket.create_connection(('192.0.2.1', 80))
 except OSError as e:
@@ -81,7 +81,7 @@ print('end', file=sys.stderr)
 """
 
 
-@tap.test("a hidden file, ptrace, a connection, a fork and output are events with rule and process, in order")
+@tap.test("a hidden file, setns, a connection, a fork and output are events with rule and process, in order")
 def _():
     need_fuse()
     shown = leaks.scratch()
@@ -89,11 +89,11 @@ def _():
         with open(os.path.join(shown, name), "w", encoding="utf-8") as file:
             file.write(EVERYTHING)
     events, result = watched("run", "--ro", shown, "--", PYTHON, os.path.join(shown, "code.py"), shown)
-    tap.equal(result.out, b"hidden 2\nptrace -1 1\nconnect 101\n", "output passes as without events")
+    tap.equal(result.out, b"hidden 2\nsetns -1 1\nconnect 101\n", "output passes as without events")
     hidden = of(events, "fs.denied")[0]
     tap.equal((hidden["data"]["path"], hidden["data"]["decision"], hidden["data"]["rule"]), (os.path.join(shown, ".env"), "deny", "secret:env"), "hidden file")
     call = of(events, "syscall.denied")[0]
-    tap.equal((call["data"]["syscall"], call["data"]["arguments"], call["data"]["rule"]), ("ptrace", {"request": 0, "pid": 0}, "seccomp command"), "ptrace")
+    tap.equal((call["data"]["syscall"], call["data"]["arguments"], call["data"]["rule"]), ("setns", {"fd": 0, "type": 0}, "seccomp command"), "setns")
     tap.ok(call["data"]["comm"].startswith("python3"), "the name of the caller: %r" % call)
     main, child = of(events, "process.started")[:2]
     tap.equal((hidden["data"]["pid"], call["data"]["pid"]), (main["data"]["pid"],) * 2, "both name the program's process")
@@ -109,19 +109,19 @@ def _():
     tap.equal(sorted(events[-1]["data"]["observed"]), ["files", "network", "processes", "syscalls"], "observed")
     # Once by name, and once left out where Python lists the directory of its program.
     tap.like(result.errors, r"2 files refused, top: \S+/\.env \(2 times, rule secret:env\), allow with: --ro \S+/\.env", "summary")
-    tap.like(result.errors, r"system calls? refused, top: ptrace", "summary of calls")
+    tap.like(result.errors, r"system calls? refused, top: setns", "summary of calls")
 
 
 @tap.test("a refused call answers what it answers without events, and a flood of them is counted")
 def _():
-    code = "import ctypes\nl = ctypes.CDLL(None, use_errno=True)\nfor i in range(20000): r = l.ptrace(0, 0, 0, 0)\nprint(r, ctypes.get_errno())"
+    code = "import ctypes\nl = ctypes.CDLL(None, use_errno=True)\nfor i in range(20000): r = l.setns(0, 0)\nprint(r, ctypes.get_errno())"
     plain = run("run", "--", PYTHON, "-c", code).expect(0)
     events, result = watched("run", "--", PYTHON, "-c", code)
     tap.equal((result.out, plain.out), (b"-1 1\n",) * 2, "answer")
     calls = of(events, "syscall.denied")
     tap.equal(sum(e["data"]["count"] for e in calls), 20000, "all are counted")
     tap.between(len(calls), 1, 60, "and not each told")
-    tap.equal(events[-1]["data"]["refused"]["ptrace"], 20000, "sum")
+    tap.equal(events[-1]["data"]["refused"]["setns"], 20000, "sum")
 
 
 @tap.test("a body's refused call is told")
@@ -288,7 +288,7 @@ def _():
 def _():
     name = os.path.join(leaks.scratch(), "events")
     process = sandbox.start("run", "--events", name, "--", PYTHON, "-c",
-                            "import ctypes\nl = ctypes.CDLL(None)\nprint(1, flush=True)\nwhile True: l.ptrace(0, 0, 0, 0)")
+                            "import ctypes\nl = ctypes.CDLL(None)\nprint(1, flush=True)\nwhile True: l.setns(0, 0)")
     tap.equal(process.stdout.readline(), b"1\n", "it runs")
     process.kill()
     sandbox.finish(process)

@@ -43,6 +43,14 @@ def _():
     tap.equal(record["stdout"], "(50, 60)\n", "stdout")
 
 
+@tap.test("a program that asks its parent to trace it goes on: PID 1 traces nothing")
+def _():
+    if os.uname().machine != "x86_64":
+        tap.skip("the numbers are those of x86-64")
+    source = SYSCALLS + "import os, signal\ncall(101, 0, 0, 0, 0)\nsignal.signal(signal.SIGUSR1, lambda *a: print('handled'))\nos.kill(os.getpid(), signal.SIGUSR1)\nprint('on')"
+    tap.equal(script(source).expect(0).record["stdout"], "handled\non\n", "stdout")
+
+
 @tap.test("memory that no process has mapped is refused where nobody counts it")
 def _():
     if os.uname().machine != "x86_64":

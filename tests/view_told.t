@@ -196,7 +196,7 @@ def _():
     os.chmod(out, 0o777)
     write(top + "/f", "f")
     write(other + "/g", "g")
-    lines, result = changed("for i in 1 2 3 4 5; do truncate -s 64M x$i /workspace/x$i; done; echo w > /o/new", top, out, "--scratch", other + ":/o")
+    lines, result = changed("for i in 1 2 3 4 5; do truncate -s 64M x$i /workspace/x$i; done; echo w > /o/new", top, out, "--scratch", other + ":/o", "--workspace-size", "64")
     tap.equal(result.status, 125, "status\n%s" % result)
     tap.equal(lines, ["A x%d" % i for i in range(1, 6)], "the lines of the first")
     with open(out + "/scratch-2/changes.txt", encoding="utf-8") as file:

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -86,6 +87,11 @@ static bool reap(struct loop *l)
 			return true;
 		if (pid < 0 && errno == EINTR)
 			continue;
+		/* A child that asked its parent to trace it (PTRACE_TRACEME) has stopped; PID 1 traces nothing. */
+		if (pid > 0 && WIFSTOPPED(status)) {
+			ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+			continue;
+		}
 		if (pid < 0)
 			return false;
 		look_last(l, pid == l->main);

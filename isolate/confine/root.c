@@ -202,6 +202,15 @@ static int pivot(int root, struct error *err)
 	return 0;
 }
 
+/* The host replaced a file after it was opened (a package was installed), and what is deleted cannot be mounted. */
+static bool was_replaced(const struct plan_bind *bind, struct error *err)
+{
+	if (!(bind->flags & PLAN_BIND_OPTIONAL) || err->sys_errno != ENOENT)
+		return false;
+	*err = (struct error)ERROR_INIT;
+	return true;
+}
+
 /* Fills the root; the ids have been taken, so what is made here belongs to the program's user. */
 static int fill(int root, const struct plan *p, const int *fds, struct source *sources, int *devices, struct root_output *out, struct error *err)
 {
@@ -219,7 +228,8 @@ static int fill(int root, const struct plan *p, const int *fds, struct source *s
 		return -1;
 	for (uint32_t i = 0; i < p->binds.count; i++)
 		if (take_from_view(p, &plan_binds(p)[i], &sources[i], out, err) < 0 ||
-		    attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i], err) < 0)
+		    (attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i], err) < 0 &&
+		     !was_replaced(&plan_binds(p)[i], err)))
 			return -1;
 	return p->view_fd_index >= 0 ? view_unstage(err) : 0;
 }
