@@ -111,9 +111,10 @@ static int tell_refused(struct acting *a, bool by_validation)
 	struct tale t = acting_tale(a, NULL);
 
 	t.reason = a->err->context;
-	acting_tell(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
+	/* The cause first. */
 	if (by_validation)
 		acting_tell(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
+	acting_tell(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
 	return -1;
 }
 
