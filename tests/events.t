@@ -20,7 +20,7 @@ def schema():
     return {rule["if"]["properties"]["type"]["const"]: rule["then"]["properties"]["data"] for rule in document["allOf"]}
 
 
-KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+KINDS = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
 
 
 def check(events):

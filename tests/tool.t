@@ -82,7 +82,7 @@ def _():
     tap.equal((mine[-1]["subject"], mine[-1]["data"]["by"]), ("tool:alice/extract_dois", "policy:threshold"), "who promoted")
     executions = [e["subject"] for e in told if e["type"] == "sandbox.executed"]
     tap.equal([e["subject"] for e in mine[1:4]], executions, "a call's event has its execution as the subject")
-    tap.ok(all(isinstance(e["data"]["duration_ms"], int) for e in mine[1:4]), "duration_ms")
+    tap.ok(all(isinstance(e["data"]["duration_ms"], float) and e["data"]["duration_ms"] > 0 for e in mine[1:4]), "duration_ms has fractions")
     tap.equal(len({e["id"] for e in told}), len(told), "every event has an id of its own")
     history = library.items("history", "history")
     tap.equal([(h["decision"], h["by"], h["hash"], h["version"]) for h in history], [("promoted", "policy:threshold", item["hash"], 1)], "history")

@@ -56,6 +56,8 @@ static void test_emitter(void)
 	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
 	emit_number(e, EVENT_FIELD_COUNT, INT64_MIN);
 	emit_truth(e, EVENT_FIELD_SUCCESS, false);
+	emit_duration(e, EVENT_FIELD_DURATION, 12045);
+	emit_duration(e, EVENT_FIELD_ELAPSED, -1);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
 	ok(all_lines_good(lines, length, &count) && count == 1, "hostile bytes give one line of JSON");
@@ -63,6 +65,7 @@ static void test_emitter(void)
 	ok(memchr(lines, '\x1b', length) == NULL && memmem(lines, length, "\xe2\x80\xae", 3) == NULL, "nothing in it acts on a terminal");
 	ok(memmem(lines, length, "\"time\":\"2023-11-14T22:13:20.123456Z\"", 36) != NULL, "the time is what it was");
 	ok(memmem(lines, length, "-9223372036854775808", 20) != NULL, "the smallest number");
+	ok(memmem(lines, length, "\"duration_ms\":12.045,\"elapsed_ms\":0.000", 39) != NULL, "milliseconds have fractions, and are never negative");
 	event_line_read(lines, length - 1, &envelope);
 	ok(envelope.sequence == 0 && envelope.type_length == 9 && envelope.subject_length == 7, "the envelope is read");
 	emitter_close(e, NULL);
@@ -109,7 +112,7 @@ static void test_pipe(void)
 		return;
 	e = emitter_new(ends[1], "s", EMITTER_DROPS);
 	emit_begin(e, EVENT_TYPE_SANDBOX_PAUSED, 0);
-	emit_number(e, EVENT_FIELD_ELAPSED, 1);
+	emit_duration(e, EVENT_FIELD_ELAPSED, 1);
 	emit_end(e);
 	emit_flush(e);
 	ok(read(ends[0], bytes, sizeof bytes) > 0 && !emitter_is_waiting(e), "a line is written to the pipe");

@@ -305,6 +305,18 @@ void emit_number(struct emitter *e, enum event_field field, int64_t value)
 	add_number(e, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
+void emit_duration(struct emitter *e, enum event_field field, int64_t us)
+{
+	uint64_t value = us > 0 ? (uint64_t)us : 0;
+	char fraction[] = ".000";
+
+	for (unsigned digit = 3, rest = (unsigned)(value % 1000); digit > 0; digit--, rest /= 10)
+		fraction[digit] = (char)('0' + rest % 10);
+	add_key(e, field, "");
+	add_number(e, value / 1000);
+	add_text(e, fraction);
+}
+
 void emit_truth(struct emitter *e, enum event_field field, bool value)
 {
 	add_key(e, field, "");

@@ -50,6 +50,7 @@ void emit_begin(struct emitter *e, enum event_type type, int64_t time_ns);
 void emit_text(struct emitter *e, enum event_field field, const char *text);
 void emit_bytes(struct emitter *e, enum event_field field, const void *bytes, size_t length);
 void emit_number(struct emitter *e, enum event_field field, int64_t value);
+void emit_duration(struct emitter *e, enum event_field field, int64_t us); /* microseconds, not negative */
 void emit_truth(struct emitter *e, enum event_field field, bool value);
 void emit_json(struct emitter *e, enum event_field field, const char *text, size_t length); /* one object, one line, already checked */
 void emit_words(struct emitter *e, enum event_field field, const char *const *words, size_t count);

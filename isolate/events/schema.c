@@ -27,6 +27,7 @@ static void print_kind(enum event_field_kind kind)
 {
 	static const char *const KINDS[] = {
 		[EVENT_KIND_TEXT] = "\"type\": \"string\"", [EVENT_KIND_BYTES] = "\"type\": \"string\"", [EVENT_KIND_NUMBER] = "\"type\": \"integer\"",
+		[EVENT_KIND_DURATION] = "\"type\": \"number\", \"minimum\": 0",
 		[EVENT_KIND_TRUTH] = "\"type\": \"boolean\"", [EVENT_KIND_WORDS] = "\"type\": \"array\", \"items\": { \"type\": \"string\" }",
 		[EVENT_KIND_OBJECT] = "\"type\": \"object\"",
 	};

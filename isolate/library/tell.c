@@ -57,8 +57,6 @@ static int64_t number_of(const struct tale *t, enum event_field field)
 		return t->item ? t->item->successes : 0;
 	case EVENT_FIELD_FAILURES:
 		return t->item ? t->item->failures : 0;
-	case EVENT_FIELD_DURATION:
-		return t->duration_us / 1000;
 	default:
 		return t->count;
 	}
@@ -108,10 +106,12 @@ void tell(int out, struct buffer *kept, enum event_type type, const struct tale 
 	emit_begin(e, type, 0);
 	while ((row = event_next_field(&at, &optional))) {
 		enum event_field field = (enum event_field)(row - event_fields);
-		const char *text = row->kind == EVENT_KIND_NUMBER ? NULL : text_of(t, field);
+		const char *text = text_of(t, field);
 
 		if (row->kind == EVENT_KIND_NUMBER)
 			emit_number(e, field, number_of(t, field));
+		else if (row->kind == EVENT_KIND_DURATION)
+			emit_duration(e, field, t->duration_us);
 		else if (text || !optional)
 			emit_bytes(e, field, text ? text : "", text ? strnlen(text, TEXT_MOST) : 0);
 	}

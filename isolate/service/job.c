@@ -154,7 +154,7 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
 	emit_truth(e, EVENT_FIELD_SUCCESS, false);
 	emit_text(e, EVENT_FIELD_ERROR, sentence);
 	emit_text(e, EVENT_FIELD_FAILURE, failure);
-	emit_number(e, EVENT_FIELD_DURATION, (server_now_us() - j->begun_us) / 1000);
+	emit_duration(e, EVENT_FIELD_DURATION, server_now_us() - j->begun_us);
 	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
 	emit_number(e, EVENT_FIELD_LOST, 0);
 	emit_end(e);

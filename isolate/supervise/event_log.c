@@ -208,7 +208,7 @@ void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us)
 	if (!log)
 		return;
 	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED, 0);
-	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
+	emit_duration(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -291,7 +291,7 @@ void event_log_close(struct event_log *log, struct result *r, const struct optio
 		emit_number(log->emitter, EVENT_FIELD_EXIT_CODE, r->exit_code);
 	if (!err && r->signal > 0)
 		emit_number(log->emitter, EVENT_FIELD_SIGNAL, r->signal);
-	emit_number(log->emitter, EVENT_FIELD_DURATION, r->duration_us / 1000);
+	emit_duration(log->emitter, EVENT_FIELD_DURATION, r->duration_us);
 	tell_sums(log, r);
 	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)emitter_lost(log->emitter));
 	emit_end(log->emitter);

@@ -38,7 +38,7 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
 	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
 	emit_number(log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
-	emit_number(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us / 1000);
+	emit_duration(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
