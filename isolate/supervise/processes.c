@@ -110,7 +110,7 @@ static bool make_room(struct processes *p)
 }
 
 /* Without memory to keep it in, a process is not told of: its end could not be, either. */
-static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd)
+static void begin(struct processes *p, struct event_log *log, const struct process_seen *seen, int pidfd, bool is_of_init)
 {
 	char *command = strdup(seen->command);
 
@@ -119,7 +119,9 @@ static void begin(struct processes *p, struct event_log *log, const struct proce
 		let_go(p, pidfd);
 		return;
 	}
-	p->live[p->count++] = (struct process){ .inside = seen->inside, .outside = seen->outside, .pidfd = pidfd, .command = command };
+	p->live[p->count++] = (struct process){
+		.inside = seen->inside, .outside = seen->outside, .pidfd = pidfd, .command = command, .is_of_init = is_of_init
+	};
 	event_log_process(log, seen);
 }
 
@@ -224,7 +226,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 		let_go(p, pidfd);
 		return;
 	}
-	begin(p, log, &seen, pidfd);
+	begin(p, log, &seen, pidfd, seen.parent == 1 || made_by == p->first);
 }
 
 pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
@@ -336,8 +338,11 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 {
 	struct process_seen seen = { .outside = outside, .inside = (pid_t)r->pid, .parent = (pid_t)r->parent, .command = r->context };
 
+	/* Where there is no namespace of processes the numbers are the host's. */
+	bool is_of_init = r->parent == 1 || (outside == (pid_t)r->pid && (pid_t)r->parent == p->first);
+
 	if (log && !find(p, seen.inside) && !is_late(p, seen.inside, outside))
-		begin(p, log, &seen, outside > 0 ? hold(p, outside) : -1);
+		begin(p, log, &seen, outside > 0 ? hold(p, outside) : -1, is_of_init);
 }
 
 static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known, int status)
@@ -368,14 +373,23 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
 		end(p, log, known, says_how, status);
 }
 
-/* A process has ended, and was collected or not. One that does not say how is waited for until it is collected: the pidfd hangs up then (6.9). */
+/*
+ * A process has ended, and was collected or not. One that does not say how is waited for until it is collected: the
+ * pidfd hangs up then (6.9). Before Linux 6.15 it is too late to ask by then, and for its own children PID 1 tells.
+ */
 static void on_end(struct processes *p, struct event_log *log, struct process *gone, bool is_collected)
 {
 	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
 	int status = 0;
 	bool says_how = process_end_read(gone->outside, gone->pidfd, &status);
+	bool is_over = says_how || is_collected || !process_end_is_held(gone->pidfd);
 
-	if (says_how || is_collected || !process_end_is_held(gone->pidfd) || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
+	if (is_over && !says_how && gone->is_of_init) {
+		let_go(p, gone->pidfd);
+		gone->pidfd = -1;
+		return;
+	}
+	if (is_over || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
 		end(p, log, gone, says_how, status);
 }
 

@@ -34,6 +34,7 @@ struct processes {
 		int64_t since_us;     /* of the window in which so many programs were told, and others are held */
 		unsigned told;
 		uint64_t held;
+		bool is_of_init;      /* PID 1 is its parent, and will say how it ended */
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
 	unsigned next_gone;

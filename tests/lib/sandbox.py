@@ -4,9 +4,11 @@
 A call never hangs: past its deadline cordon gets SIGKILL, upon which nothing of the sandbox may live on (the leak check of the test sees to that), and the test
 fails. Each call has a scratch directory as its working directory and as TMPDIR, so that what cordon drops there is noticed.
 """
+import ctypes
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -140,6 +142,18 @@ def become(user):
         os.setgid(user)
         os.setuid(user)
     return drop
+
+
+def filtered(instructions=((0x06, 0, 0, 0x7fff0000),), times=1):
+    """What puts a process under system call filters of classic BPF, (code, jt, jf, k) each; by default they allow everything. For preexec."""
+    def before():
+        libc = ctypes.CDLL(None, use_errno=True)
+        program = b"".join(struct.pack("HBBI", *i) for i in instructions)
+        text = ctypes.create_string_buffer(program, len(program))
+        header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(instructions), ctypes.addressof(text)))
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or any(libc.prctl(22, 2, header, 0, 0) != 0 for _ in range(times)):  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+            raise OSError(ctypes.get_errno(), "seccomp")
+    return before
 
 
 def run(*arguments, stdin=None, env=None, cwd=None, deadline=20, preexec=None, user=None, command=None, stdout=None, pass_fds=()):
