@@ -369,9 +369,7 @@ def _():
             time.sleep(1)
 
 
-@tap.test("a program in the tier subprocess, which sees the socket, is not spoken to by the daemon")
-def _():
-    code = """
+ASKS = """
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
 try:
@@ -381,10 +379,24 @@ try:
 except OSError as problem:
     print("refused", problem)
 """
-    with Daemon() as daemon, Client(daemon) as client:
-        record = client.call("sandbox.run", command(PYTHON, "-c", code, daemon.socket, tier="subprocess"))["record"]
+
+
+@tap.cases("a program in the tier subprocess, which sees the socket, is not spoken to by a daemon {}", [
+    ("as it is", None), ("that is held by more filters than the program", sandbox.filtered(times=8))])
+def _(_name, preexec):
+    with Daemon(preexec=preexec) as daemon, Client(daemon) as client:
+        record = client.call("sandbox.run", command(PYTHON, "-c", ASKS, daemon.socket, tier="subprocess"))["record"]
         tap.unlike(record["stdout"], "version", "nothing is told: %r" % record["stderr"])
         tap.like(record["stdout"], "answer b''|refused", "it was tried")
+
+
+@tap.test("a client that is held by a filter of its own is served")
+def _():
+    if os.getuid() == 0:
+        tap.skip("root may speak to a daemon whatever holds it")
+    with Daemon() as daemon:
+        said = subprocess.run([PYTHON, "-c", ASKS, daemon.socket], preexec_fn=sandbox.filtered(), stdout=subprocess.PIPE, check=True).stdout
+        tap.like(said.decode(), "version", "answer")
 
 
 @tap.test("a log that is deleted is begun anew")

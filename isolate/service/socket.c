@@ -23,12 +23,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "isolate/confine/proc_file.h"
+
 #if !defined SO_PEERPIDFD && (defined __x86_64__ || defined __i386__ || defined __aarch64__ || defined __riscv)
 #define SO_PEERPIDFD 77 /* asm-generic/socket.h, Linux 6.5 */
 #endif
 
 #define FIRST_PASSED 3
 #define BACKLOG 128
+#define INIT_NAME "cordon-init"
+#define ANCESTORS_MOST 4096
+#define WALKS_MOST 8
 
 bool socket_default_path(char *out, size_t size)
 {
@@ -201,27 +206,68 @@ bool socket_peer_is_ours(int fd)
 	return uid == geteuid() || uid == 0;
 }
 
-/* How many system call filters hold a process, proc_pid_status(5); -1 where the kernel does not say. */
-static int filters_of(const char *status)
+static bool has_our_namespace(pid_t pid, const char *kind)
 {
-	FILE *file = fopen(status, "re");
-	char line[256];
-	int count = -1;
+	struct stat own, other;
+	char path[48];
 
-	while (file && fgets(line, sizeof line, file) && sscanf(line, "Seccomp_filters: %d", &count) != 1)
-		;
-	if (file)
-		fclose(file);
-	return count;
+	snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
+	if (stat(path, &own) != 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kind);
+	return stat(path, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-/* Whether the process lives in our own user namespace, and is held by no more than we are. It must still be there afterwards, or its number may have been somebody else's: from Linux 6.5 on that can be asked. */
-static bool shares_our_namespace(int fd, pid_t pid)
+/* The parent of a process, and whether the process is cordon-init; -1 where it cannot be seen. */
+static pid_t parent_of(pid_t pid, bool *is_init)
+{
+	char path[40], text[1024];
+	const char *name, *end;
+
+	*is_init = false;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(name = strchr(text, '(')) || !(end = strrchr(text, ')')))
+		return -1;
+	*is_init = (size_t)(end - name) == sizeof INIT_NAME && memcmp(name + 1, INIT_NAME, sizeof INIT_NAME - 1) == 0;
+	return (pid_t)proc_stat_field(text, PROC_STAT_PARENT);
+}
+
+/*
+ * In the tier subprocess a program has the daemon's namespaces, but stands below a cordon-init, which adopts its
+ * orphans and whose name no other process can change. A parent that ended meanwhile has left its child to another: then
+ * the walk begins again, and a program that makes it do so for ever is one to refuse. A parent that is there and cannot
+ * be seen (hidepid of proc(5)) ends the walk.
+ */
+static bool is_below_init(pid_t client)
+{
+	for (int walk = 0; walk < WALKS_MOST; walk++) {
+		pid_t pid = client, child = client;
+		bool is_init, child_is_init;
+
+		for (int depth = 0; pid > 0 && depth < ANCESTORS_MOST; depth++) {
+			pid_t parent = parent_of(pid, &is_init);
+
+			if (is_init)
+				return true;
+			if (parent < 0)
+				break;
+			child = pid;
+			pid = parent;
+		}
+		if (pid == 0 || (pid != client && parent_of(child, &child_is_init) == pid))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether the process is in no sandbox. It must still be there afterwards, or its number may have been somebody else's:
+ * from Linux 6.5 on that can be asked.
+ */
+static bool is_outside(int fd, pid_t pid)
 {
 	struct pollfd gone = { .fd = -1, .events = POLLIN };
-	struct stat own, other;
-	bool same = false;
-	char path[40], status[40];
+	bool outside;
 #ifdef SO_PEERPIDFD
 	socklen_t length = sizeof gone.fd;
 
@@ -230,14 +276,11 @@ static bool shares_our_namespace(int fd, pid_t pid)
 #else
 	(void)fd;
 #endif
-	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
-	snprintf(status, sizeof status, "/proc/%d/status", (int)pid);
-	/* In the tier subprocess a program is in no namespace of its own, but held by a filter more than we are. */
-	if (pid > 0 && stat("/proc/self/ns/user", &own) == 0 && stat(path, &other) == 0)
-		same = own.st_dev == other.st_dev && own.st_ino == other.st_ino && filters_of(status) <= filters_of("/proc/self/status") && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
+	outside = pid > 0 && has_our_namespace(pid, "user") && has_our_namespace(pid, "pid") && !is_below_init(pid);
+	outside = outside && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
 	if (gone.fd >= 0)
 		close(gone.fd);
-	return same;
+	return outside;
 }
 
 bool socket_client_is_ours(int fd)
@@ -248,5 +291,5 @@ bool socket_client_is_ours(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
 		return false;
 	/* Nothing in a sandbox is root outside, but much of it is this user. */
-	return peer.uid == 0 || (peer.uid == geteuid() && shares_our_namespace(fd, peer.pid));
+	return peer.uid == 0 || (peer.uid == geteuid() && is_outside(fd, peer.pid));
 }

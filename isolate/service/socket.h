@@ -34,8 +34,8 @@ unsigned socket_peer(int fd);
 bool socket_peer_is_ours(int fd);
 
 /*
- * Whether a client may speak to this daemon: it is this user outside of any sandbox, or root. A program inside that is shown the socket (a bind of its directory) has
- * this user's id too, but not its user namespace, user_namespaces(7).
+ * Whether a client may speak to this daemon: it is this user outside of any sandbox, or root. A program inside that is
+ * shown the socket (a bind of its directory) has this user's id too, but not its namespaces, or a cordon-init above it.
  */
 bool socket_client_is_ours(int fd);
 

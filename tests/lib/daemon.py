@@ -14,17 +14,18 @@ from . import leaks, sandbox, tap
 
 
 class Daemon:
-    def __init__(self, *options, directory=None, env=None):
+    def __init__(self, *options, directory=None, env=None, preexec=None):
         self.directory = directory or leaks.scratch()
         self.socket = os.path.join(self.directory, "control.sock")
         self.audit = os.path.join(self.directory, "events.ndjson")
-        self.options, self.env, self.process = options, env, None
+        self.options, self.env, self.preexec, self.process = options, env, preexec, None
         self.start()
 
     def start(self):
         self.errors = open(os.path.join(self.directory, "stderr"), "ab")
         self.process = subprocess.Popen([sandbox.CORDON, "serve", "--socket", self.socket, "--audit", self.audit] + [str(o) for o in self.options],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors, cwd=self.directory, env=self.env)
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors, cwd=self.directory, env=self.env,
+                                        preexec_fn=self.preexec)
         tap.eventually(self.answers, "the daemon answers\n%s" % self.said(), 10)
 
     def said(self):
