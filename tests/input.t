@@ -336,6 +336,16 @@ def _():
     tap.equal(body("return 1", env=sandbox.environment(PATH=None)).expect(0).record["output"], 1, "output without PATH")
 
 
+@tap.test("cordon started with a stack of 128 KiB")
+def _():
+    def small():
+        resource.setrlimit(resource.RLIMIT_STACK, (128 << 10, 128 << 10))
+    tap.equal(run("run", "--", "/bin/sh", "-c", "echo fine", preexec=small).expect(0).text, "fine\n", "a command")
+    tap.equal(body("return 5", preexec=small).expect(0).record["output"], 5, "a body")
+    tap.equal(run_code("print(5)", preexec=small).expect(0).record["stdout"], "5\n", "a script")
+    tap.ok(run("doctor", preexec=small).status in (0, 125), "doctor")
+
+
 @tap.cases("cordon started with RLIMIT_NOFILE {}", [(3,), (6,), (10,), (16,), (32,), (64,)])
 def _(limit):
     result = run("run", "--json", "--", "sh", "-c", "echo fine", preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))

@@ -9,9 +9,11 @@
 #include "config.h"
 #endif
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -115,22 +117,25 @@ static void check_python(const struct patient *p, struct finding *f)
 	const struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
 	const struct tier *tier = tier_find("namespace", &err);
-	struct python python;
+	struct python *python = malloc(sizeof *python); /* too large for a small stack */
 	struct options options;
 	struct result result;
 	int status = -1;
 
 	options_init(&options, FOR_EXEC);
-	if (tier && options_set(&options, FOR_EXEC, "python", p->python, &err) == 0 && python_find(p->python, &python, &err) == 0 &&
-	    result_init(&result, &err) == 0) {
+	if (!python)
+		error_set(&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
+	else if (tier && options_set(&options, FOR_EXEC, "python", p->python, &err) == 0 && python_find(p->python, python, &err) == 0 &&
+		 result_init(&result, &err) == 0) {
 		status = tier->execute(&options, &program, &streams, 0, &result, &err);
 		if (status == 0 && !result.success)
 			status = error_set(&err, FAILURE_RUNNER_BROKEN, 0, "a body that returns 42 failed: %.200s", result.error.length ? result.error.data : "");
 		if (status == 0)
-			snprintf(f->text, sizeof f->text, "%.200s runs bodies in the tier namespace (%.0f ms)", python.path, (double)result.duration_us / 1000);
+			snprintf(f->text, sizeof f->text, "%.200s runs bodies in the tier namespace (%.0f ms)", python->path, (double)result.duration_us / 1000);
 		result_free(&result);
 	}
 	options_free(&options);
+	free(python);
 	if (status < 0)
 		missing(f, &err);
 }

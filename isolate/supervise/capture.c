@@ -43,8 +43,7 @@ static int open_sink(struct capture *c, int fd)
 	}
 	if (c->pass_to < 0)
 		c->pass_to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	c->backlog = malloc(CAPTURE_BLOCK);
-	return c->pass_to < 0 || !c->backlog ? -1 : 0;
+	return c->pass_to < 0 ? -1 : 0;
 }
 
 int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end)
@@ -52,7 +51,8 @@ int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured
 	int ends[2];
 
 	*c = (struct capture){ .source = -1, .pass_to = -1, .limit = limit, .kept = kept };
-	if ((pass_to >= 0 && open_sink(c, pass_to) < 0) || pipe2(ends, O_CLOEXEC) != 0)
+	c->backlog = malloc(CAPTURE_BLOCK);
+	if (!c->backlog || (pass_to >= 0 && open_sink(c, pass_to) < 0) || pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
 	c->source = ends[0];
 	*write_end = ends[1];
@@ -129,15 +129,13 @@ static ssize_t take(struct capture *c, char *into, size_t most)
 
 int capture_read(struct capture *c, size_t most)
 {
-	char block[CAPTURE_BLOCK], *into = c->pass_to >= 0 ? c->backlog : block;
-
 	while (most > 0 && c->source >= 0) {
 		ssize_t got;
 
 		capture_pass(c);
 		if (capture_is_blocked(c) || c->source < 0)
 			break;
-		got = take(c, into, most);
+		got = take(c, c->backlog, most);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -147,11 +145,11 @@ int capture_read(struct capture *c, size_t most)
 			return got < 0 ? -1 : 0;
 		}
 		if (c->tap)
-			c->tap(c->tap_context, into, (size_t)got);
+			c->tap(c->tap_context, c->backlog, (size_t)got);
 		if (c->pass_to >= 0)
 			c->end = (size_t)got;
 		else
-			keep(c, block, (size_t)got);
+			keep(c, c->backlog, (size_t)got);
 		most -= (size_t)got < most ? (size_t)got : most;
 	}
 	capture_pass(c);

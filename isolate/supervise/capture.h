@@ -20,7 +20,7 @@ struct capture {
 	int source;              /* our end of the pipe, non-blocking; -1 when it has ended */
 	int pass_to;             /* a descriptor of our own for the caller's, or -1 */
 	bool is_socket;
-	char *backlog;           /* CAPTURE_BLOCK bytes, owned; of them [start, end) wait for the reader */
+	char *backlog;           /* CAPTURE_BLOCK bytes, owned: what was read last; of them [start, end) wait for the reader */
 	size_t start, end;
 	int pass_errno;          /* why passing on failed, when it was not just that the reader is gone */
 	uint64_t limit;          /* most bytes to keep */

@@ -75,18 +75,28 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 	return 0;
 }
 
-static int python_for(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct python *python, struct error *err)
+static int add_python(const struct composition_input *in, struct plan_builder *b, struct composition *out, const struct python *python,
+		      struct error *err)
 {
-	if (python_find(in->options->python, python, err) < 0)
-		return -1;
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
-		if (python->is_link[i])
-			plan_add_bind(b, python->trees[i], python->trees[i], PLAN_BIND_LIKE_HOST);
-		else if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
+		if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
 	return 0;
+}
+
+/* Many paths are too much for a small stack. */
+static int python_for(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+{
+	struct python *python = malloc(sizeof *python);
+	int status;
+
+	if (!python)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
+	status = python_find(in->options->python, python, err) < 0 ? -1 : add_python(in, b, out, python, err);
+	free(python);
+	return status;
 }
 
 /* A memory file with a script's text, to be copied into the workspace where there is no root of ours to put it in. */
@@ -117,11 +127,10 @@ static int compose_script(const struct composition_input *in, struct plan_builde
 {
 	const struct program *p = in->program;
 	const char *name = p->name && *base_name(p->name) ? base_name(p->name) : "script.py";
-	struct python python;
 	char path[PATH_MAX];
 	int fd;
 
-	if (python_for(in, b, out, &python, err) < 0)
+	if (python_for(in, b, out, err) < 0)
 		return -1;
 	plan_add_argument(b, "-u"); /* what is printed must be seen at once, and not be lost at a timeout */
 	if (in->isolated) {
@@ -203,10 +212,9 @@ static int compose_runner(const struct composition_input *in, struct plan_builde
 {
 	char runner[PATH_MAX], directory[PATH_MAX];
 	struct buffer preload = BUFFER_INIT;
-	struct python python;
 	int pair[2];
 
-	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, &python, err) < 0)
+	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, err) < 0)
 		return -1;
 	if (in->isolated) {
 		plan_add_bind(b, runner, RUNNER_DIRECTORY "/_cordon.so", 0);

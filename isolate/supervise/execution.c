@@ -400,39 +400,71 @@ static int was_interrupted(struct execution *x)
 	return 0;
 }
 
+/* On the heap: it is too large for the stack of a caller with a small one (setrlimit(2), musl's threads). */
+static struct execution *begin(struct error *err)
+{
+	struct execution *x = calloc(1, sizeof *x);
+
+	if (!x) {
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "setting up the supervisor");
+		return NULL;
+	}
+	x->launch = (struct launch){ -1, -1, -1, 0 };
+	x->cgroup = (struct cgroup)CGROUP_INIT;
+	x->out = x->errors = x->server = (struct capture)CAPTURE_INIT;
+	x->feed = (struct feed)FEED_INIT;
+	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
+	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
+	x->view = (struct view_server)VIEW_SERVER_INIT;
+	x->written = (struct written)WRITTEN_INIT;
+	x->notify.listener = x->processes.epoll = -1;
+	x->composition.view_config = x->composition.runner_socket = -1;
+	return x;
+}
+
+/* From the launch to the record. */
+static int carry_out(struct execution *x, unsigned flags)
+{
+	int status = start(x, flags);
+
+	if (status < 0 && x->view.interrupted)
+		status = was_interrupted(x);
+	else if (status == 0)
+		status = open_loop(x);
+	if (status == 0 && !x->view.interrupted) {
+		/* Only PID 1 may hold these now, or their end would never show. */
+		loop_close(x->composition.fds, x->composition.fd_count);
+		x->composition.fd_count = 0;
+		if (x->log)
+			prompt_begin(&x->prompt);
+		status = loop_run(x);
+		prompt_end(&x->prompt);
+	}
+	terminal_restore(&x->terminal);
+	return status == 0 && !x->view.interrupted ? conclude(x) : status;
+}
+
 int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
 		  struct result *result, struct error *err)
 {
-	struct execution x = {
-		.options = options, .program = program, .streams = streams, .result = result, .err = err, .isolated = isolated,
-		.launch = { -1, -1, -1, 0 }, .cgroup = CGROUP_INIT, .out = CAPTURE_INIT, .errors = CAPTURE_INIT, .server = CAPTURE_INIT, .feed = FEED_INIT,
-		.terminal = { .fd = -1, .master = -1, .keeper = -1 }, .inner = -1, .timer = -1, .epoll = -1, .workspace = -1, .reply = -1,
-		.view = VIEW_SERVER_INIT, .written = WRITTEN_INIT, .view_check = -1, .notify.listener = -1, .processes = PROCESSES_INIT, .composition.view_config = -1, .composition.runner_socket = -1, .outer_status = -1,
-	};
+	struct execution *x = begin(err);
 	sigset_t before, own;
 	int status;
 
+	if (!x)
+		return -1;
+	x->options = options;
+	x->program = program;
+	x->streams = streams;
+	x->result = result;
+	x->err = err;
+	x->isolated = isolated;
 	block_write_signals(&before, &own);
-	x.launched_us = clock_now_us();
-	status = start(&x, flags);
-	if (status < 0 && x.view.interrupted)
-		status = was_interrupted(&x);
-	else if (status == 0)
-		status = open_loop(&x);
-	if (status == 0 && !x.view.interrupted) {
-		/* Only PID 1 may hold these now, or their end would never show. */
-		loop_close(x.composition.fds, x.composition.fd_count);
-		x.composition.fd_count = 0;
-		if (x.log)
-			prompt_begin(&x.prompt);
-		status = loop_run(&x);
-		prompt_end(&x.prompt);
-	}
-	terminal_restore(&x.terminal);
-	if (status == 0 && !x.view.interrupted)
-		status = conclude(&x);
-	release(&x, status);
+	x->launched_us = clock_now_us();
+	status = carry_out(x, flags);
+	release(x, status);
 	unblock_write_signals(&before, &own);
+	free(x);
 	return status;
 }
 

@@ -47,8 +47,6 @@ struct processes {
 	void *context;
 };
 
-#define PROCESSES_INIT { .epoll = -1 }
-
 /* A thread was noticed under the host's number. Tells of its process when it is new. Waits for nothing. Returns the process's number on the host, as far as that can be found out. */
 pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread);
 

@@ -16,6 +16,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -89,14 +90,15 @@ static const struct { const char *path, *content, *content_online; } ETC[] = {
 /* A small file of the host's, as it is now. One that cannot be read is empty, or left out if it is optional. */
 static void add_host_file(struct plan_builder *b, const char *path, bool is_optional)
 {
-	char text[COPIED_MOST];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text);
+	char *text = malloc(COPIED_MOST);
+	ssize_t length = fd < 0 || !text ? -1 : read(fd, text, COPIED_MOST);
 
 	if (fd >= 0)
 		close(fd);
 	if (length >= 0 || !is_optional)
-		plan_add_file(b, path, text, length > 0 ? (size_t)length : 0);
+		plan_add_file(b, path, length > 0 ? text : "", length > 0 ? (size_t)length : 0);
+	free(text);
 }
 
 unsigned runtime_flags(const struct options *o)
