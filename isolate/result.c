@@ -25,6 +25,21 @@ static const struct { const char *name; bool is_namespace; } LAYERS[] = {
 #undef LAYER
 };
 
+const struct limit_text limit_texts[LIMIT_NAMES] = {
+#define LIMIT_NAME(id, word, option, how) [LIMIT_NAME_##id] = { word, option },
+#include "isolate/limit_names.def"
+#undef LIMIT_NAME
+};
+
+/* By the name of the filter in force. Most of what is refused nothing allows. */
+static const struct { const char *call, *filter, *allow; } ALLOWED_BY[] = {
+	{ "memfd_create", "command", "a delegated cgroup, which counts its memory: see cordon doctor" },
+	{ "socket", "command-offline", "--network allow" },
+	{ "socket", "body", "--network allow" },
+	{ "ptrace", "command-offline", "--tier namespace" },
+	{ "ptrace", "command-shared", "--tier namespace" },
+};
+
 int result_init(struct result *r, struct error *err)
 {
 	unsigned char random[16];
@@ -183,6 +198,65 @@ static const char *const SCRATCH_DIFFERS[] = {
 	"the first change of a file, also of its mode or times alone, copies it whole: that takes --workspace-size, and counts against --fsize",
 };
 
+const char *result_allows_call(const struct result *r, const char *call)
+{
+	for (size_t i = 0; r->confinement.seccomp && i < sizeof ALLOWED_BY / sizeof *ALLOWED_BY; i++)
+		if (strcmp(ALLOWED_BY[i].call, call) == 0 && strcmp(ALLOWED_BY[i].filter, r->confinement.seccomp) == 0)
+			return ALLOWED_BY[i].allow;
+	return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct refused_call_sum *x = a, *y = b;
+
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : strcmp(x->name, y->name);
+}
+
+/* Null where they were not counted. */
+static void write_refused_calls(struct json_writer *w, const struct result *r)
+{
+	struct refused_call_sum sorted[REFUSED_CALLS];
+
+	json_key(w, "refused_calls");
+	if (!r->calls.watched) {
+		json_null(w);
+		return;
+	}
+	memcpy(sorted, r->calls.top, sizeof sorted);
+	qsort(sorted, REFUSED_CALLS, sizeof *sorted, by_number);
+	json_open_array(w);
+	for (size_t i = 0; i < REFUSED_CALLS && sorted[i].count > 0; i++) {
+		json_open_object(w);
+		json_key(w, "call");
+		json_string(w, sorted[i].name);
+		json_key(w, "count");
+		json_integer(w, (int64_t)sorted[i].count);
+		json_key(w, "allow");
+		json_string(w, result_allows_call(r, sorted[i].name));
+		json_close_object(w);
+	}
+	json_close_array(w);
+}
+
+static void write_limits_hit(struct json_writer *w, const struct result *r)
+{
+	json_key(w, "limits_hit");
+	json_open_array(w);
+	for (size_t i = 0; i < LIMIT_NAMES; i++)
+		if (r->limits[i].is_hit) {
+			json_open_object(w);
+			json_key(w, "limit");
+			json_string(w, limit_texts[i].word);
+			json_key(w, "value");
+			json_integer(w, r->limits[i].value);
+			json_key(w, "option");
+			json_string(w, limit_texts[i].option);
+			json_close_object(w);
+		}
+	json_close_array(w);
+}
+
 static void write_confinement(struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
 {
 	json_open_object(w);
@@ -285,6 +359,8 @@ void result_write(const struct result *r, struct buffer *out)
 	write_truncated(&w, r);
 	write_end(&w, r);
 	write_usage(&w, r);
+	write_limits_hit(&w, r);
+	write_refused_calls(&w, r);
 	if (r->view.present) {
 		json_key(&w, "files");
 		result_write_view(&r->view, &w);

@@ -54,7 +54,7 @@ struct view_summary {
 	size_t unlogged_length;
 };
 
-/* What was refused how often: system calls by the filter, or addresses outside. Known only where somebody watches. */
+/* What was refused how often: system calls by the filter, or, where somebody watches, addresses outside. */
 #define REFUSED_CALLS 8
 #define REFUSED_NAME 80
 struct refused_calls {
@@ -65,6 +65,19 @@ struct refused_calls {
 		uint64_t count;
 	} top[REFUSED_CALLS];
 };
+
+enum limit_name {
+#define LIMIT_NAME(id, word, option, how) LIMIT_NAME_##id,
+#include "isolate/limit_names.def"
+#undef LIMIT_NAME
+	LIMIT_NAMES
+};
+
+struct limit_text {
+	const char *word, *option;
+};
+
+extern const struct limit_text limit_texts[LIMIT_NAMES];
 
 struct captured {
 	struct buffer bytes;
@@ -85,6 +98,7 @@ struct result {
 	int signal;                  /* 0: none */
 	int exec_errno;              /* the command could not be executed: why; 0 otherwise */
 	bool timed_out, oom;
+	struct { bool is_hit; int64_t value; } limits[LIMIT_NAMES];
 	int64_t duration_us;
 	int64_t timeout_us;
 	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
@@ -116,6 +130,9 @@ void result_write_view(const struct view_summary *v, struct json_writer *w);
 
 /* Writes the confinement as one JSON object, as it is known so far. */
 void result_write_confinement(const struct result *r, struct json_writer *w);
+
+/* What would let a call through that the filter of this run refused, or NULL. Static string. */
+const char *result_allows_call(const struct result *r, const char *call);
 
 /* Writes how often each call was refused as one JSON object. */
 void result_write_calls(const struct refused_calls *c, struct json_writer *w);

@@ -172,10 +172,19 @@ def _():
 
 @tap.cases("a limit that is hit is told: {}", [
     ("wall-time", ("--timeout", "0.3"), "import time; time.sleep(9)", 124), ("memory", ("--memory", "64"), "x = bytearray(900 << 20); print(len(x))", 137),
-    ("output-size", ("--json", "--output-limit", "100"), "print('x' * 1000)", 0)])
+    ("output-size", ("--output-limit", "100"), "print('x' * 1000)", 0),
+    ("processes", ("--pids", "20"), "import subprocess\ntry:\n    while True: subprocess.Popen(['sleep', '99'])\nexcept OSError: pass", 0),
+    ("file-size", ("--fsize", "1"), "import signal\nsignal.signal(signal.SIGXFSZ, 0)\nopen('f', 'wb').write(bytes(2 << 20))", 153),
+    ("workspace-size", ("--workspace-size", "1"), "try: open('f', 'wb').write(bytes(2 << 20))\nexcept OSError: pass", 0)])
 def _(limit, options, code, status):
-    events, _ = watched("run", *options, "--", PYTHON, "-c", code, status=status)
-    tap.equal([e["data"]["limit"] for e in of(events, "limit.hit")], [limit], "limit.hit")
+    events, result = watched("run", "--json", *options, "--", PYTHON, "-c", code, status=status)
+    hit = [e["data"] for e in of(events, "limit.hit")]
+    tap.equal([h["limit"] for h in hit], [limit], "limit.hit")
+    tap.equal([(h["limit"], h["value"]) for h in result.record["limits_hit"]], [(limit, hit[0]["value"])], "record")
+    option = result.record["limits_hit"][0]["option"]
+    tap.ok(option in options, "its option: %s" % option)
+    if status == 0:
+        tap.like(result.errors, r"the limit %s was reached \(%d\), see %s\n" % (limit, hit[0]["value"], option), "summary")
 
 
 @tap.test("output that is no UTF-8 is there in base64, and no character is cut in two")

@@ -10,7 +10,37 @@ import re
 import signal
 
 from lib import leaks, sandbox, tap
-from lib.sandbox import record_of, run, run_code, shell
+from lib.sandbox import PYTHON, body, record_of, run, run_code, shell
+
+
+@tap.test("refused calls are counted by name, with what would allow them")
+def _():
+    code = "import ctypes\nl = ctypes.CDLL(None)\nfor i in range(%d): l.acct(0)\nl.memfd_create(b'x', 0)"
+    record = record_of(code % 300)
+    calls = {c["call"]: (c["count"], c["allow"]) for c in record["refused_calls"]}
+    tap.equal(calls["acct"], (300, None), "calls: %r" % calls)
+    if record["confinement"]["seccomp"] == "command":
+        tap.equal(calls["memfd_create"][0], 1, "calls: %r" % calls)
+        tap.like(calls["memfd_create"][1], "a delegated cgroup", "what would allow it")
+    tap.equal(shell("exit 0").record["refused_calls"], [], "none")
+    record = body("import socket\nsocket.socket()", "--permit", "socket", "--allow", "socket").expect(1).record
+    tap.equal([c for c in record["refused_calls"] if c["call"] == "socket"], [{"call": "socket", "count": 1, "allow": "--network allow"}], "of a body")
+
+
+@tap.test("a refused call is null, not none, where it cannot be counted")
+def _():
+    # A listener above leaves the kernel none to give.
+    code = "import ctypes\nprint(ctypes.CDLL(None, use_errno=True).acct(0), ctypes.get_errno())"
+    above = "import ctypes, os, platform, struct, sys\n" \
+            "text = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))\n" \
+            "l = ctypes.CDLL(None)\n" \
+            "assert l.prctl(38, 1, 0, 0, 0) == 0\n" \
+            "fd = l.syscall({'x86_64': 317, 'aarch64': 277}[platform.machine()], 1, 8, struct.pack('HxxxxxxP', 1, ctypes.addressof(text)))\n" \
+            "assert fd >= 0\n" \
+            "os.set_inheritable(fd, True)\n" \
+            "os.execv(sys.argv[1], sys.argv[1:])"
+    result = run("-c", above, sandbox.CORDON, "run", "--json", "--", PYTHON, "-c", code, command=[PYTHON]).expect(0)
+    tap.equal((result.record["stdout"], result.record["refused_calls"]), ("-1 1\n", None), "record")
 
 
 @tap.test("the example of the README prints 45 in its record")

@@ -35,7 +35,7 @@ static void test_reports(void)
 	REFUSED(bad.status = -1, "a negative status");
 	REFUSED(bad.status = 0x10000, "a status beyond wait(2)'s");
 	REFUSED(bad.error = 5000, "an errno beyond the kernel's");
-	REFUSED(bad.out_of_memory = 2, "a flag that is no flag");
+	REFUSED(bad.limits = 8, "a limit that is no limit");
 	REFUSED(bad.pid = 0x80000000u, "a process number beyond what the kernel gives");
 	REFUSED(bad.kind = REPORT_FAILED, "a failure without a code");
 	REFUSED(memset(bad.context, 'a', sizeof bad.context), "text without an end");

@@ -36,15 +36,43 @@ static void print_files(const struct view_summary *v)
 	buffer_free(&shown);
 }
 
-static void print_calls(const struct refused_calls *c, const char *what, const char *advice)
+static const struct refused_call_sum *top_of(const struct refused_calls *c)
 {
 	const struct refused_call_sum *top = &c->top[0];
 
 	for (size_t i = 1; i < REFUSED_CALLS; i++)
 		if (c->top[i].count > top->count)
 			top = &c->top[i];
+	return top;
+}
+
+static void print_calls(const struct refused_calls *c, const char *what, const char *advice)
+{
+	const struct refused_call_sum *top = top_of(c);
+
 	fprintf(stderr, "cordon: %" PRIu64 " %s%s refused, top: %s (%" PRIu64 " time%s)%s\n", c->total, what, c->total == 1 ? "" : "s", top->name, top->count,
 		top->count == 1 ? "" : "s", advice);
+}
+
+/* Those that ended the program are in its error line. */
+static void print_limits(const struct result *r)
+{
+	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
+
+	for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++)
+		if (r->limits[MORE[i]].is_hit)
+			fprintf(stderr, "cordon: the limit %s was reached (%" PRId64 "), see %s\n", limit_texts[MORE[i]].word, r->limits[MORE[i]].value,
+				limit_texts[MORE[i]].option);
+}
+
+static void print_refused_calls(const struct result *r)
+{
+	const char *allow = result_allows_call(r, top_of(&r->calls)->name);
+	char advice[120] = "";
+
+	if (allow)
+		snprintf(advice, sizeof advice, ", allowed by: %s", allow);
+	print_calls(&r->calls, "system call", advice);
 }
 
 void summary_print(const struct result *r, bool watched)
@@ -55,8 +83,9 @@ void summary_print(const struct result *r, bool watched)
 		print_files(&r->view);
 	if (r->view.hid_in_repository)
 		fprintf(stderr, "cordon: hidden files look deleted to Git below --scratch: `git commit -a` there commits that; name them with --ro, or do not take it over\n");
+	print_limits(r);
 	if (r->calls.total > 0)
-		print_calls(&r->calls, "system call", "");
+		print_refused_calls(r);
 	if (r->hosts.total > 0)
 		print_calls(&r->hosts, "connection", ", allow with: --network allow (all of the host's network)");
 	if (r->events.error)

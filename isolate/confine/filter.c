@@ -18,12 +18,12 @@
 
 static const struct {
 	const char *name;
-	struct sock_fprog plain, notifying, watching;
+	struct sock_fprog plain, counting, notifying, watching;
 	unsigned watches; /* bits of enum watched */
 } FILTERS[PROFILE_COUNT] = {
 	[PROFILE_NONE] = { .name = "none" },
 #define PROGRAM(instructions) { sizeof instructions / sizeof *instructions, (struct sock_filter *)instructions }
-#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), WATCHES_##id },
+#define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(COUNTING_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), WATCHES_##id },
 #include "isolate/confine/seccomp_profiles.def"
 #undef PROFILE
 };
@@ -40,16 +40,21 @@ int filter_install(enum seccomp_profile profile, struct error *err)
 	return 0;
 }
 
-int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err)
+int filter_install_notifying(const struct confine_limits *limits, int *listener, struct error *err)
 {
 	/* A call that waits for its answer is not interrupted by mere signals, where the kernel can (5.19). */
 	static const unsigned FLAGS[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, SECCOMP_FILTER_FLAG_NEW_LISTENER };
+	enum seccomp_profile profile = (enum seccomp_profile)limits->profile;
+	const struct sock_fprog *filter;
 
 	*listener = -1;
-	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT)
+	if (profile <= PROFILE_NONE || profile >= PROFILE_COUNT || !(limits->flags & (LIMIT_EVENTS | LIMIT_COUNT_REFUSALS)))
 		return filter_install(profile, err);
+	filter = !(limits->flags & LIMIT_EVENTS) ? &FILTERS[profile].counting
+	       : limits_own_network(limits)      ? &FILTERS[profile].watching
+						 : &FILTERS[profile].notifying;
 	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS && *listener < 0; i++)
-		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS[i], own_network ? &FILTERS[profile].watching : &FILTERS[profile].notifying);
+		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS[i], filter);
 	return *listener >= 0 ? 0 : filter_install(profile, err);
 }
 

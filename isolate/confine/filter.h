@@ -17,10 +17,13 @@
 int filter_install(enum seccomp_profile profile, struct error *err);
 
 /*
- * The same, and what the filter refuses is told to whoever reads *listener (close-on-exec, the caller's): a refused call waits for an answer there, and gets ENOSYS once the
- * listener is gone. So are the calls of watched_calls.def, those with an address only with own_network: where nothing outside can be reached. Where the kernel gives no listener (another one stands above this process) the plain filter is installed and *listener is -1.
+ * The same, and what the filter refuses is told to whoever reads *listener (close-on-exec, the caller's): a refused call
+ * waits for an answer there, and gets ENOSYS once the listener is gone. With LIMIT_EVENTS so are the calls of
+ * watched_calls.def, those with an address only where nothing outside can be reached. Without LIMIT_EVENTS and
+ * LIMIT_COUNT_REFUSALS, and where the kernel gives no listener (another one stands above this process), the plain filter
+ * is installed and *listener is -1.
  */
-int filter_install_notifying(enum seccomp_profile profile, bool own_network, int *listener, struct error *err);
+int filter_install_notifying(const struct confine_limits *limits, int *listener, struct error *err);
 
 /*
  * What a call is that was notified under this profile: the one question that the answer depends on. It is decided from what the kernel gives, the number and the ABI. Under another ABI than this program's a number means another call, and the filter refuses them all.

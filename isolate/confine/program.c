@@ -67,15 +67,12 @@ static int take_terminal(int master)
 	return 0;
 }
 
-/* Where somebody watches, the listener goes to the supervisor; every profile allows the sendmsg(2) that it takes. */
+/* The listener, if there is one, goes to the supervisor; every profile allows the sendmsg(2) that it takes. */
 static int install_filter(struct program_start *s)
 {
-	enum seccomp_profile profile = (enum seccomp_profile)s->plan->limits.profile;
 	int listener;
 
-	if (!(s->plan->limits.flags & LIMIT_EVENTS))
-		return filter_install(profile, &s->error);
-	return filter_install_notifying(profile, limits_own_network(&s->plan->limits), &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
+	return filter_install_notifying(&s->plan->limits, &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
 }
 
 static int confine_child(struct program_start *s)

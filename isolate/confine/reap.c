@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,9 +76,13 @@ static void look_last(struct loop *l, bool main_has_ended)
 	l->looked_last = true;
 }
 
+static bool look(struct loop *l, struct watch_totals *now);
+
 /* Reaps whoever has ended. Returns false when no child is left. */
 static bool reap(struct loop *l)
 {
+	struct watch_totals now;
+
 	look_last(l, false);
 	for (;;) {
 		int status;
@@ -101,6 +106,7 @@ static bool reap(struct loop *l)
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
 			report_stamp(l->ended);
+			look(l, &now);
 			if (!(l->limits->flags & LIMIT_WAIT_ALL))
 				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
@@ -140,9 +146,34 @@ static bool listen_to(struct loop *l, int lifeline)
 	return true;
 }
 
-static void watch(struct loop *l)
+static bool is_full(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 && ((fs.f_blocks > 0 && fs.f_bfree == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
+}
+
+/* What is used now, and which limits are reached by it. Returns false where that cannot be seen. */
+static bool look(struct loop *l, struct watch_totals *now)
 {
 	struct report_usage *usage = &l->ended->usage;
+
+	if (watch_look(whole_namespace(l), now) != 0)
+		return false;
+	usage->watch_samples++;
+	if (now->bytes > usage->peak_memory_bytes && now->bytes != UINT64_MAX)
+		usage->peak_memory_bytes = now->bytes;
+	if (now->processes > usage->peak_processes)
+		usage->peak_processes = now->processes;
+	if (now->processes >= l->limits->processes)
+		l->ended->limits |= REPORT_LIMIT_PROCESSES;
+	if (whole_namespace(l) && l->limits->workspace_bytes > 0 && is_full("/workspace"))
+		l->ended->limits |= REPORT_LIMIT_WORKSPACE;
+	return true;
+}
+
+static void watch(struct loop *l)
+{
 	uint64_t most = l->limits->memory_bytes;
 	struct watch_totals now;
 
@@ -151,18 +182,13 @@ static void watch(struct loop *l)
 	if (l->roster)
 		roster_look(l->roster, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
-	if (watch_look(whole_namespace(l), &now) != 0) {
+	if (!look(l, &now)) {
 		end_all(l);
 		return;
 	}
-	usage->watch_samples++;
-	if (now.bytes > usage->peak_memory_bytes && now.bytes != UINT64_MAX)
-		usage->peak_memory_bytes = now.bytes;
-	if (now.processes > usage->peak_processes)
-		usage->peak_processes = now.processes;
 	if (most > 0 && now.bytes > most &&
 	    watch_confirms(whole_namespace(l), most, now.processes)) {
-		l->ended->out_of_memory = 1;
+		l->ended->limits |= REPORT_LIMIT_MEMORY;
 		end_all(l);
 	}
 	if (!(l->limits->flags & LIMIT_PROCESSES) && now.processes > l->limits->processes)

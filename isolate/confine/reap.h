@@ -30,7 +30,7 @@ void reap_unblock_signals(void);
 
 /*
  * Runs until nothing but the caller is left. main is the program's process, a child of the caller; usage_fd is an open /proc/self/io of the caller or -1.
- * Fills ended: kind REPORT_ENDED, the program's status (SIGKILL's when it had to be ended), usage, out_of_memory. Returns 0, or -1 with errno when
+ * Fills ended: kind REPORT_ENDED, the program's status (SIGKILL's when it had to be ended), usage, limits. Returns 0, or -1 with errno when
  * the loop could not be set up (everything is ended then, too).
  */
 int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended);

@@ -66,7 +66,7 @@ bool report_parse(const void *bytes, size_t length, struct report *out)
 	memcpy(out, bytes, sizeof *out);
 	if (out->magic != REPORT_MAGIC || out->kind < REPORT_READY || out->kind > REPORT_CONTINUED)
 		return false;
-	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->out_of_memory > 1 || out->pid > INT32_MAX || out->parent > INT32_MAX)
+	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->limits > REPORT_LIMITS || out->pid > INT32_MAX || out->parent > INT32_MAX)
 		return false;
 	if (out->error < 0 || out->error > 4095 || out->status < 0 || out->status > 0xffff)
 		return false;

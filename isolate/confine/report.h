@@ -29,6 +29,14 @@ enum report_kind {
 	REPORT_CONTINUED    /* and runs again */
 };
 
+/* Limits that PID 1 saw reached. */
+enum report_limit {
+	REPORT_LIMIT_MEMORY = 1,    /* the sum of memory passed it, and the sandbox was ended for it */
+	REPORT_LIMIT_PROCESSES = 2, /* as many lived as may */
+	REPORT_LIMIT_WORKSPACE = 4, /* it was full */
+	REPORT_LIMITS = 7
+};
+
 struct report_usage {
 	uint64_t user_us, system_us;   /* CPU time of all processes that were reaped */
 	uint64_t peak_memory_bytes;    /* the largest sum seen, at least the largest single process */
@@ -44,7 +52,7 @@ struct report {
 	int32_t status;
 	int32_t error;          /* errno */
 	uint32_t failure;       /* enum failure */
-	uint32_t out_of_memory; /* 1: the sum of memory passed its limit and the sandbox was ended for it */
+	uint32_t limits;        /* enum report_limit bits */
 	uint32_t count;
 	uint32_t pid, parent;   /* as the sandbox numbers them */
 	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds */

@@ -407,6 +407,7 @@ int main(void)
 			die("binary tree", EINVAL);
 		add_rules(ctx, &PROFILES[i]);
 		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0, 0);
+		print_filter(ctx, "COUNTING", PROFILES[i].identifier, 1, 0);
 		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]) & ~(unsigned)WATCHED_ADDRESS);
 		print_filter(ctx, "WATCHING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]));
 		printf("#define WATCHES_%s %uu\n\n", PROFILES[i].identifier, can_watch(&PROFILES[i]));

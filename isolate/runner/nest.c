@@ -189,14 +189,12 @@ static struct span part(const struct plan *request, const char *name)
 	return (struct span){ "", 0 };
 }
 
-/* Where somebody watches, the listener goes to the supervisor, over the socket that is closed before any code of the program's runs. */
+/* The listener, if there is one, goes to the supervisor, over the socket that is closed before any code of the program's runs. */
 static int install_filter(const struct confine_limits *limits, struct error *err)
 {
 	int listener;
 
-	if (!(limits->flags & LIMIT_EVENTS))
-		return filter_install((enum seccomp_profile)limits->profile, err);
-	return filter_install_notifying((enum seccomp_profile)limits->profile, limits_own_network(limits), &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
+	return filter_install_notifying(limits, &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
 }
 
 static int limit_program(struct nest *n, uint64_t extra, struct error *err)

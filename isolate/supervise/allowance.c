@@ -84,7 +84,7 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) |
 		   (body || o->limit_address_space ? LIMIT_ADDRESS_SPACE : 0) | (o->wait_all && !body ? LIMIT_WAIT_ALL : 0) |
 		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0) |
-		   (in->events ? LIMIT_EVENTS : 0);
+		   (in->events ? LIMIT_EVENTS : 0) | LIMIT_COUNT_REFUSALS;
 	l->profile = choose_profile(in);
 
 	c->seccomp = filter_name((enum seccomp_profile)l->profile);

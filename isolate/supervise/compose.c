@@ -349,7 +349,7 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	if (kind == PROGRAM_BODY) {
 		/* The fork server itself is not the program: its children are held, each by limits of its own. */
 		b.head.limits.profile = PROFILE_NONE;
-		b.head.limits.flags &= ~(uint32_t)LIMIT_EVENTS;
+		b.head.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
 		b.head.limits.memory_bytes = 0;
 		b.head.limits.processes = UINT32_MAX;
 		status = compose_runner(in, &b, out, err);

@@ -224,17 +224,12 @@ int event_log_blocked(const struct event_log *log)
 	return log && emitter_is_waiting(log->emitter) ? emitter_fd(log->emitter) : -1;
 }
 
-/* Limits that show in the result. The wall clock's was told when it struck. */
-static void tell_limits_hit(struct event_log *log, const struct result *r, const struct options *o)
+/* The wall clock's was told when it struck. */
+static void tell_limits_hit(struct event_log *log, const struct result *r)
 {
-	if (r->oom)
-		event_log_limit(log, "memory", o ? o->memory_bytes : 0);
-	if (r->signal == SIGXCPU)
-		event_log_limit(log, "cpu-time", r->timeout_us / 1000);
-	if (r->signal == SIGXFSZ)
-		event_log_limit(log, "file-size", o ? o->fsize_bytes : 0);
-	if (r->out.dropped > 0 || r->err.dropped > 0)
-		event_log_limit(log, "output-size", o ? o->output_limit_bytes : 0);
+	for (size_t i = 0; i < LIMIT_NAMES; i++)
+		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME)
+			event_log_limit(log, limit_texts[i].word, r->limits[i].value);
 }
 
 static void tell_sums(struct event_log *log, const struct result *r)
@@ -269,7 +264,7 @@ static void tell_sums(struct event_log *log, const struct result *r)
 	emit_words(log->emitter, EVENT_FIELD_OBSERVED, words, count);
 }
 
-void event_log_close(struct event_log *log, struct result *r, const struct options *o, const struct error *err)
+void event_log_close(struct event_log *log, struct result *r, const struct error *err)
 {
 	if (!log)
 		return;
@@ -278,7 +273,7 @@ void event_log_close(struct event_log *log, struct result *r, const struct optio
 		if (log->rest[is_error].length > 0)
 			tell_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
 	if (!err)
-		tell_limits_hit(log, r, o);
+		tell_limits_hit(log, r);
 	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_truth(log->emitter, EVENT_FIELD_SUCCESS, !err && r->success);
 	if (err)

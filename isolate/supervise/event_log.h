@@ -76,6 +76,6 @@ void event_log_flush(struct event_log *log);
 int event_log_blocked(const struct event_log *log);
 
 /* Limits that the result tells of, sandbox.executed, and the end. err is set where cordon failed, NULL else. Says in result->events how many did not reach their reader, and why. */
-void event_log_close(struct event_log *log, struct result *result, const struct options *options, const struct error *err);
+void event_log_close(struct event_log *log, struct result *result, const struct error *err);
 
 #endif

@@ -353,6 +353,7 @@ static int reach_conclusion(struct execution *x)
 	verdict_sums(x->result, &sums, x->ended);
 	if (facts.is_body && x->ended)
 		conversation_end(x->reply, x->refused, x->result);
+	verdict_limits(x->result, x->options);
 	if (verdict_reach(&facts, x->result, x->err) < 0)
 		return -1;
 	export(x);
@@ -383,7 +384,7 @@ static void release(struct execution *x, int status)
 	notify_flush(&x->notify, clock_now_us(), true);
 	processes_close(&x->processes, x->log);
 	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
-	event_log_close(x->log, x->result, x->options, status < 0 ? x->err : NULL);
+	event_log_close(x->log, x->result, status < 0 ? x->err : NULL);
 	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
 	written_close(&x->written);

@@ -134,7 +134,7 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 }
 
 /* While the call waits, its process is there to be looked at; who calls is told of first, and before it who was made before. */
-static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
+static void serve_watched(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
 {
 	enum watched kind = filter_watched(n->profile, n->own_network, &request->data);
 	struct outward to = { .port = 0 };
@@ -156,6 +156,19 @@ static void serve(struct notify *n, const struct seccomp_notif *request, int64_t
 	answer(n, request->id, kind != WATCHED_REFUSED);
 }
 
+/* Where nobody watches, refusals are counted and that is all. */
+static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
+{
+	char text[24];
+
+	if (n->log) {
+		serve_watched(n, request, now_us);
+		return;
+	}
+	count(&n->result->calls, filter_call_name(request->data.arch, request->data.nr, text, sizeof text));
+	answer(n, request->id, false);
+}
+
 /* What was held back of a process is told before its end. */
 static void before_end(void *context, pid_t process)
 {
@@ -171,6 +184,8 @@ void notify_begin(struct notify *n, int listener, const struct confine_limits *l
 	n->listener = listener;
 	n->profile = (enum seccomp_profile)limits->profile;
 	n->own_network = limits_own_network(limits);
+	if (!n->log)
+		return;
 	n->receiver = receiver_new(listener);
 	n->processes->before_end = before_end;
 	n->processes->context = n;
@@ -214,7 +229,8 @@ bool notify_read(struct notify *n, int64_t now_us)
 	bool is_over = false;
 
 	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in, &is_over); i++) {
-		n->before(n->context);
+		if (n->before)
+			n->before(n->context);
 		serve(n, &in.request, now_us);
 	}
 	if (is_over)

@@ -45,19 +45,21 @@ static void on_paused(struct execution *x, bool paused)
 /* The filter is in force, and says here what it refuses. */
 static void take_listener(struct execution *x, int *fds, size_t count)
 {
-	if (!x->log || count < 1 || x->notify.listener >= 0)
+	if (count < 1 || x->notify.listener >= 0)
 		return;
-	x->notify.log = x->log;
-	x->notify.processes = &x->processes;
 	x->notify.result = x->result;
-	x->notify.before = order_read_all;
-	x->notify.context = x;
-	x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
-	x->processes.first = x->launch.pid;
-	processes_look(&x->processes, x->log, processes_newest());
+	if (x->log) {
+		x->notify.log = x->log;
+		x->notify.processes = &x->processes;
+		x->notify.before = order_read_all;
+		x->notify.context = x;
+		x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
+		x->processes.first = x->launch.pid;
+		processes_look(&x->processes, x->log, processes_newest());
+	}
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
-	x->result->hosts.watched = x->notify.own_network;
+	x->result->hosts.watched = x->log && x->notify.own_network;
 	fds[0] = -1;
 	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
 }

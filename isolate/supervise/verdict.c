@@ -29,7 +29,9 @@ void verdict_usage(struct result *r, const struct report *ended)
 		r->exit_code = WEXITSTATUS(ended->status);
 	else if (WIFSIGNALED(ended->status))
 		r->signal = WTERMSIG(ended->status);
-	r->oom = ended->out_of_memory;
+	r->oom = ended->limits & REPORT_LIMIT_MEMORY;
+	r->limits[LIMIT_NAME_PROCESSES].is_hit = ended->limits & REPORT_LIMIT_PROCESSES;
+	r->limits[LIMIT_NAME_WORKSPACE_SIZE].is_hit = ended->limits & REPORT_LIMIT_WORKSPACE;
 	r->user_us = ended->usage.user_us;
 	r->system_us = ended->usage.system_us;
 	r->peak_memory_bytes = ended->usage.peak_memory_bytes;
@@ -53,6 +55,23 @@ void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_re
 	raise_to(&r->peak_memory_bytes, sums->peak_memory_bytes);
 	if (sums->peak_processes > r->peak_processes)
 		r->peak_processes = sums->peak_processes;
+}
+
+void verdict_limits(struct result *r, const struct options *o)
+{
+	const int64_t values[LIMIT_NAMES] = {
+		[LIMIT_NAME_WALL_TIME] = o->timeout_us / 1000, [LIMIT_NAME_CPU_TIME] = o->timeout_us / 1000, [LIMIT_NAME_MEMORY] = o->memory_bytes,
+		[LIMIT_NAME_PROCESSES] = o->pids, [LIMIT_NAME_FILE_SIZE] = o->fsize_bytes, [LIMIT_NAME_OUTPUT_SIZE] = o->output_limit_bytes,
+		[LIMIT_NAME_WORKSPACE_SIZE] = o->workspace_bytes,
+	};
+
+	r->limits[LIMIT_NAME_WALL_TIME].is_hit = r->timed_out;
+	r->limits[LIMIT_NAME_CPU_TIME].is_hit = r->signal == SIGXCPU;
+	r->limits[LIMIT_NAME_MEMORY].is_hit = r->oom;
+	r->limits[LIMIT_NAME_FILE_SIZE].is_hit = r->signal == SIGXFSZ;
+	r->limits[LIMIT_NAME_OUTPUT_SIZE].is_hit = r->out.dropped > 0 || r->err.dropped > 0;
+	for (size_t i = 0; i < LIMIT_NAMES; i++)
+		r->limits[i].value = values[i];
 }
 
 static void detail(struct result *r, const char *type)

@@ -22,6 +22,9 @@ void verdict_usage(struct result *r, const struct report *ended);
 /* Takes over whether the cgroup ended it for memory; and what it counted, where PID 1 was killed before it could report. */
 void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_reported);
 
+/* Which limits were reached, and their values. For a result with status, sums and output. */
+void verdict_limits(struct result *r, const struct options *options);
+
 /* Completes the result. Returns 0, or -1 with a failure when the program never ran for a reason of ours. */
 int verdict_reach(const struct verdict_facts *facts, struct result *r, struct error *err);
 

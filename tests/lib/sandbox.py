@@ -25,7 +25,7 @@ PYTHON = os.path.realpath(shutil.which("python3", path="/usr/bin:/bin") or sys.e
 NOBODY = 65534
 
 RECORD_FIELDS = {"success", "output", "error", "error_detail", "stdout", "stderr", "truncated", "exit_code", "signal", "timed_out", "oom",
-                 "duration_ms", "usage", "tier", "confinement", "execution_id"}
+                 "duration_ms", "usage", "limits_hit", "refused_calls", "tier", "confinement", "execution_id"}
 OPTIONAL_FIELDS = {"note", "events", "exported", "files"}  # with --events, with --export, with a view
 EXIT_TIMEOUT, EXIT_FAILED, EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND, EXIT_USAGE = 124, 125, 126, 127, 64
 
