@@ -213,6 +213,15 @@ void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us)
 	emit_flush(log->emitter);
 }
 
+void event_log_unseen(struct event_log *log, uint64_t count)
+{
+	if (!log || count == 0)
+		return;
+	emit_begin(log->emitter, EVENT_TYPE_EVENTS_DROPPED, 0);
+	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)count);
+	emit_end(log->emitter);
+}
+
 void event_log_flush(struct event_log *log)
 {
 	if (log)

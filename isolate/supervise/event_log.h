@@ -69,6 +69,9 @@ void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_
 /* syscall.denied and, where it is one of the network, net.denied; a call with an address is only the latter. */
 void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);
 
+/* events.dropped: so many things could not be seen, since a program held up whoever looked. 0: nothing is told. */
+void event_log_unseen(struct event_log *log, uint64_t count);
+
 /* Writes what has been gathered, as far as the reader takes it. */
 void event_log_flush(struct event_log *log);
 

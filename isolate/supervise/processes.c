@@ -167,6 +167,7 @@ static void notice_program(struct processes *p, struct process *known, struct ev
 
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
 {
+	event_log_unseen(log, witness_lost(p->witness));
 	for (unsigned i = 0; i < p->count; i++)
 		if (p->live[i].held > 0 && now_us - p->live[i].since_us >= WINDOW_US)
 			release(&p->live[i], log);
@@ -434,6 +435,7 @@ void processes_close(struct processes *p, struct event_log *log)
 	free(p->live);
 	p->live = NULL;
 	p->room = 0;
+	event_log_unseen(log, witness_lost(p->witness));
 	witness_free(p->witness);
 	p->witness = NULL;
 }
