@@ -187,6 +187,15 @@ def _(limit, options, code, status):
         tap.like(result.errors, r"the limit %s was reached \(%d\), see %s\n" % (limit, hit[0]["value"], option), "summary")
 
 
+@tap.test("output events stop at --output-limit, which is said once, and the output passes all the same")
+def _():
+    events, result = watched("run", "--output-limit", "10000", "--", PYTHON, "-c", "import sys\nfor f in sys.stdout, sys.stderr:\n for i in range(100): f.write('\\1' * 4000)")
+    for kind in ("output.stdout", "output.stderr"):
+        tap.equal(sum(len(e["data"]["text"]) for e in of(events, kind)), 10000, kind)
+    tap.equal([(e["data"]["limit"], e["data"]["value"]) for e in of(events, "limit.hit")], [("output-size", 10000)], "limit.hit")
+    tap.equal(len(result.out), 400000, "the output")
+
+
 @tap.test("output that is no UTF-8 is there in base64, and no character is cut in two")
 def _():
     events, result = watched("run", "--", PYTHON, "-c", "import sys; sys.stdout.buffer.write('\u00e9'.encode() * 5001 + b'\\xff\\xfe')")

@@ -102,6 +102,32 @@ static void test_room(void)
 	emitter_close(e, NULL);
 }
 
+static void test_budget(void)
+{
+	struct emitter *e = emitter_new(-1, "s", EMITTER_DROPS);
+	unsigned hits = 0, count = 0;
+	const char *lines, *at;
+	size_t length;
+
+	emitter_budget(e, 10000);
+	for (int i = 0; i < 1000; i++) {
+		emit_begin(e, EVENT_TYPE_SANDBOX_PAUSED, 0);
+		emit_duration(e, EVENT_FIELD_ELAPSED, i);
+		emit_end(e);
+	}
+	lines = emitter_lines(e, &length);
+	ok(emitter_is_spent(e) && length > 9500 && length < 10400, "events end with their budget: %zu bytes", length);
+	for (at = lines; (at = memmem(at, (size_t)(lines + length - at), "\"event-size\"", 12)); at++)
+		hits++;
+	ok(hits == 1 && all_lines_good(lines, length, &count) && emitter_lost(e) == 1001 - count, "which is said once, and the lost are counted");
+	emit_last(e);
+	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
+	emit_end(e);
+	lines = emitter_lines(e, &length);
+	ok(memmem(lines, length, "sandbox.executed", 16) != NULL, "the last ones come all the same");
+	emitter_close(e, NULL);
+}
+
 static void test_pipe(void)
 {
 	struct emitter *e;
@@ -297,6 +323,7 @@ int main(void)
 	test_table();
 	test_emitter();
 	test_room();
+	test_budget();
 	test_pipe();
 	test_filter();
 	test_protocol();

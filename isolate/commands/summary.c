@@ -57,7 +57,7 @@ static void print_calls(const struct refused_calls *c, const char *what, const c
 /* Those that ended the program are in its error line. */
 static void print_limits(const struct result *r)
 {
-	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
+	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE, LIMIT_NAME_EVENT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
 
 	for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++)
 		if (r->limits[MORE[i]].is_hit)

@@ -39,6 +39,8 @@ struct emitter {
 	bool stalled;            /* was waited for in vain; not again until it has taken everything */
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, untold;
+	uint64_t budget, told;   /* bytes; no budget: 0 */
+	bool spent;
 	time_t second;           /* whose text is in stamp */
 	char stamp[24];
 	size_t start, end, length;
@@ -74,6 +76,16 @@ struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 void emitter_identify(struct emitter *e, const char *id)
 {
 	snprintf(e->id, sizeof e->id, "%s", id);
+}
+
+void emitter_budget(struct emitter *e, uint64_t bytes)
+{
+	e->budget = bytes;
+}
+
+bool emitter_is_spent(const struct emitter *e)
+{
+	return e->spent;
 }
 
 /* Bytes of the line at hand, or none of them. */
@@ -245,8 +257,9 @@ static void wait_for_room(struct emitter *e)
 	}
 }
 
-static void end(struct emitter *e)
+static void store(struct emitter *e)
 {
+	e->told += e->length + 3;
 	memcpy(e->bytes + e->end + e->length, "}}\n", 3);
 	if (e->too_long || e->lost_reader || e->end > MOST_WAITING + (e->last ? RESERVE : 0) || e->length + 3 > room(e)) {
 		e->lost++;
@@ -257,12 +270,29 @@ static void end(struct emitter *e)
 	e->length = 0;
 }
 
+static void end(struct emitter *e)
+{
+	if (e->last || e->budget == 0 || e->told + e->length + 3 <= e->budget) {
+		store(e);
+		return;
+	}
+	e->lost++;
+	e->length = 0;
+	if (e->spent)
+		return;
+	e->spent = true;
+	begin(e, EVENT_TYPE_LIMIT_HIT, 0);
+	emit_text(e, EVENT_FIELD_LIMIT, "event-size");
+	emit_number(e, EVENT_FIELD_VALUE, (int64_t)e->budget);
+	store(e);
+}
+
 /* What was dropped is said before whatever comes next. */
 static void tell_dropped(struct emitter *e)
 {
 	uint64_t count = e->untold;
 
-	if (count == 0 || e->lost_reader || e->end > MOST_WAITING || room(e) < 2 * EMITTER_LINE_MAX)
+	if (count == 0 || e->lost_reader || (e->spent && !e->last) || e->end > MOST_WAITING || room(e) < 2 * EMITTER_LINE_MAX)
 		return;
 	e->untold = 0;
 	begin(e, EVENT_TYPE_EVENTS_DROPPED, 0);

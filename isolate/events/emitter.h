@@ -38,6 +38,13 @@ struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 void emitter_identify(struct emitter *e, const char *id);
 
 /*
+ * No more than so many bytes before emit_last(): what is beyond them is lost, which limit.hit says once (event-size).
+ * emitter_is_spent: whether that happened.
+ */
+void emitter_budget(struct emitter *e, uint64_t bytes);
+bool emitter_is_spent(const struct emitter *e);
+
+/*
  * Writes the rest, waiting for a reader that takes something every EMITTER_PATIENCE_MS, and EMITTER_LAST_MS in all, and frees everything. NULL is allowed. Returns how many
  * events did not reach the reader in all; *error (NULL: not wanted) becomes the errno of the write that failed, or 0.
  */

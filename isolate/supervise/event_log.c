@@ -24,6 +24,7 @@
 #include "isolate/text.h"
 
 #define PIECE 4096
+#define EVENTS_BUDGET (UINT64_C(64) << 20) /* of one run; an audit log has room for several */
 
 static const struct { uint32_t flag; const char *word; } FLAGS[] = {
 	{ EVENT_READ, "read" }, { EVENT_WRITE, "write" }, { EVENT_CREATE, "create" }, { EVENT_EXECUTE, "execute" }, { EVENT_TRUNCATE, "truncate" },
@@ -53,6 +54,8 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 		close(fd);
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the events");
 	}
+	emitter_budget(log->emitter, EVENTS_BUDGET);
+	log->output_limit = (uint64_t)o->output_limit_bytes;
 	log->to_file = s->events < 0;
 	*out = log;
 	return 0;
@@ -172,10 +175,25 @@ static size_t cut_off(const char *bytes, size_t length)
 	return 0;
 }
 
+/* How much of a piece of output may be told. That the rest is not is said once. */
+static size_t within_limit(struct event_log *log, bool is_error, size_t length)
+{
+	uint64_t room = log->output_limit - log->output[is_error];
+	size_t most = length <= room ? length : (size_t)room;
+
+	log->output[is_error] += most;
+	if (most < length && !log->output_is_cut) {
+		log->output_is_cut = true;
+		event_log_limit(log, limit_texts[LIMIT_NAME_OUTPUT_SIZE].word, (int64_t)log->output_limit);
+	}
+	return most;
+}
+
 void event_log_output(struct event_log *log, bool is_error, const char *bytes, size_t length)
 {
 	char piece[PIECE];
 
+	length = log ? within_limit(log, is_error, length) : 0;
 	while (log && length > 0) {
 		size_t had = log->rest[is_error].length, taken = length < PIECE - had ? length : PIECE - had, cut;
 
@@ -233,11 +251,11 @@ int event_log_blocked(const struct event_log *log)
 	return log && emitter_is_waiting(log->emitter) ? emitter_fd(log->emitter) : -1;
 }
 
-/* The wall clock's was told when it struck. */
+/* Some were told when they struck. */
 static void tell_limits_hit(struct event_log *log, const struct result *r)
 {
 	for (size_t i = 0; i < LIMIT_NAMES; i++)
-		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME)
+		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME && i != LIMIT_NAME_EVENT_SIZE && !(i == LIMIT_NAME_OUTPUT_SIZE && log->output_is_cut))
 			event_log_limit(log, limit_texts[i].word, r->limits[i].value);
 }
 
@@ -277,6 +295,8 @@ void event_log_close(struct event_log *log, struct result *r, const struct error
 {
 	if (!log)
 		return;
+	r->limits[LIMIT_NAME_EVENT_SIZE].is_hit = emitter_is_spent(log->emitter);
+	r->limits[LIMIT_NAME_EVENT_SIZE].value = EVENTS_BUDGET;
 	emit_last(log->emitter);
 	for (int is_error = 0; is_error < 2; is_error++)
 		if (log->rest[is_error].length > 0)

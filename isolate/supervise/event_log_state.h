@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "isolate/events/emitter.h"
 #include "isolate/supervise/event_log.h"
@@ -12,6 +13,8 @@
 struct event_log {
 	struct emitter *emitter;
 	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
+	uint64_t output_limit, output[2]; /* bytes that may be told, and those that were, of each stream */
+	bool output_is_cut;
 	bool to_file, has_begun, observes_processes, observes_network;
 };
 
