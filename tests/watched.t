@@ -445,7 +445,9 @@ def _():
             alive.remove(pid)
         else:
             seen.append((event["data"]["arguments"]["type"], pid in alive, event["data"]["count"]))
-    tap.equal(seen, [(1, True, 1), (2, True, 1), (3, True, 1), (4, True, 1), (5, True, 1), (5, True, 9)], "calls")
+    tap.equal(seen[:5], [(1, True, 1), (2, True, 1), (3, True, 1), (4, True, 1), (5, True, 1)], "calls")
+    # The other nine are told as one number, or as more where a busy machine let the second of a count go by.
+    tap.equal(([call[:2] for call in seen[5:]], sum(call[2] for call in seen[5:])), ([(5, True)] * len(seen[5:]), 9), "the rest")
 
 
 @tap.test("a hidden file that a thread asks for is told with its process")

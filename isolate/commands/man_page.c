@@ -464,6 +464,26 @@ static void print_failures(void)
 	}
 }
 
+static void print_differences(void)
+{
+	static const struct { const char *what, *inside, *why; } DIFFERENCES[] = {
+#define DIFFERENCE(what, inside, why) { what, inside, why },
+#include "isolate/commands/differences.def"
+#undef DIFFERENCE
+	};
+
+	puts(".SH WHAT DIFFERS INSIDE\nPrograms run inside as outside but for these differences of the tier\n.BR namespace ,\neach with its reason.");
+	for (size_t i = 0; i < sizeof DIFFERENCES / sizeof *DIFFERENCES; i++) {
+		fputs(".TP\n.B ", stdout);
+		man_text(DIFFERENCES[i].what);
+		putchar('\n');
+		man_text(DIFFERENCES[i].inside);
+		fputs(":\n", stdout);
+		man_text(DIFFERENCES[i].why);
+		puts(".");
+	}
+}
+
 static void print_foot(void)
 {
 	puts(".SH ENVIRONMENT\n"
@@ -496,6 +516,7 @@ int main(void)
 	print_console();
 	print_statuses();
 	print_failures();
+	print_differences();
 	print_foot();
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
