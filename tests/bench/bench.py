@@ -213,6 +213,11 @@ def imports(_):
     subprocess.run([sys.executable, "-I", "-c", "import asyncio, json, http.client, sqlite3"], check=True)
 def find(_):
     subprocess.run(["find", tree + "/small", "-type", "f", "-size", "+1"], check=True, stdout=subprocess.DEVNULL)
+def grep(_):
+    subprocess.run(["grep", "-r", "no such words", tree + "/small"], stdout=subprocess.DEVNULL)
+def status(_):
+    told = subprocess.run(["git", "-c", "safe.directory=*", "-C", tree + "/repository", "status", "--porcelain"], env={"PATH": os.environ["PATH"], "GIT_OPTIONAL_LOCKS": "0"}, check=True, capture_output=True)
+    assert told.stdout == b"", told.stdout
 def read(_):
     with open(tree + "/big", "rb", buffering=0) as f:
         block = bytearray(1 << 20)
@@ -251,7 +256,21 @@ def make_trees(top, small=10000, wide=300000):
         block = os.urandom(1 << 20)
         for _ in range(100):
             file.write(block)
+    if shutil.which("git"):
+        make_repository(top + "/repository")
     subprocess.run(["chmod", "-R", "a+rX", top], check=True)
+
+
+def make_repository(top, files=5000):
+    """A work tree of small files, all of them committed."""
+    for number in range(files):
+        directory = "%s/%d" % (top, number // 50)
+        os.makedirs(directory, exist_ok=True)
+        with open("%s/%d" % (directory, number), "w") as file:
+            file.write("%d\n" % number)
+    git = ["git", "-C", top, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run(git + words, check=True)
 
 
 def overlay_peer(lower, scratch, over=None):
@@ -295,11 +314,12 @@ def view_ways(top):
     """The ways to show a tree: name, what makes a fresh sandbox, and what is done there."""
     def way(options, before=()):
         return lambda: Inside(options, before)
-    ways = {"bind": (way(["--view", "bind", "--ro", top + "/tree:/t"]), "imports find read"), "mixed": (way(["--view", "mixed", "--ro", top + "/tree:/t"]), "imports find read"),
+    files = "find grep status read" if os.path.exists(top + "/tree/repository") else "find grep read"
+    ways = {"bind": (way(["--view", "bind", "--ro", top + "/tree:/t"]), "imports " + files), "mixed": (way(["--view", "mixed", "--ro", top + "/tree:/t"]), "imports " + files),
             "fuse": (way(["--view", "fuse", "--ro", top + "/tree:/t"]), "imports")}
     peer = overlay_peer(top + "/tree", top + "/overlay")
     if peer:
-        ways["fuse-overlayfs"] = (way(["--view", "bind", "--ro", top + "/overlay/merged:/t"], peer), "find read")
+        ways["fuse-overlayfs"] = (way(["--view", "bind", "--ro", top + "/overlay/merged:/t"], peer), files)
         if PYTHON.startswith("/usr/"):
             ways["fuse-overlayfs over /usr"] = (way(["--view", "bind", "--ro", top + "/tree:/t"], overlay_peer("/usr", top + "/overlay-usr", "/usr")), "imports")
         else:
@@ -309,12 +329,14 @@ def view_ways(top):
     return ways
 
 
-def measure_view(ways, rounds):
+def measure_view(ways, works, rounds):
     """Seconds by way, work and whether warm. A round makes a fresh sandbox of each way; the first time in it is the cold one."""
     measured = {}
     for turn in range(rounds):
         sandboxes = {name: ways[name][0]() for name in in_turns(ways, turn)}
-        for work, repeats, at_once in (("imports", 5, 1), ("find", 40, 1), ("read", 16, 2)):
+        for work, repeats, at_once in (("imports", 5, 1), ("grep", 4, 1), ("status", 4, 1), ("find", 40, 1), ("read", 16, 2)):
+            if work not in works:
+                continue
             able = [name for name in ways if work in ways[name][1]]
             for repeat in range(repeats + 1):
                 for name in in_turns(able, turn * (repeats + 1) + repeat):
@@ -339,10 +361,14 @@ def bench_view(rounds, pattern, found):
             ("view: imports, fuse, warm", "fuse", "imports", True, 1.25, "fuse-overlayfs over /usr"),
             ("view: find over 10,000 files, warm", "mixed", "find", True, 2.0, "fuse-overlayfs"),
             ("view: find over 10,000 files, cold mount", "mixed", "find", False, 8.0, "fuse-overlayfs"),
+            ("view: grep -r over 10,000 files, first time", "mixed", "grep", False, 7.0, "fuse-overlayfs"),
+            ("view: grep -r over 10,000 files, second time", "mixed", "grep", True, 4.0, "fuse-overlayfs"),
+            ("view: git status of 5,000 files, first time", "mixed", "status", False, 4.0, "fuse-overlayfs"),
+            ("view: git status of 5,000 files, second time", "mixed", "status", True, 4.0, "fuse-overlayfs"),
             ("view: reading 100 MB, warm", "mixed", "read", True, 2.5, "fuse-overlayfs"),
         ]
-        lines = [line for line in lines if re.search(pattern, line[0])]
-        measured = measure_view(ways, rounds) if lines else {}
+        lines = [line for line in lines if re.search(pattern, line[0]) and line[2] in ways["bind"][1].split()]
+        measured = measure_view(ways, {line[2] for line in lines}, rounds) if lines else {}
 
         def compared(way, to, work, warm):
             """Medians of both in milliseconds, their ratio, and the quartiles of the ratios of what was measured in the same turn."""
