@@ -50,6 +50,7 @@ static void note_asker(struct view *v, const struct fuse_in_header *head)
 /* The last message of libfuse's; its standard error is /dev/null. */
 static char said[200];
 
+__attribute__((format(printf, 2, 0)))
 static void keep_message(enum fuse_log_level level, const char *format, va_list values)
 {
 	(void)level;
