@@ -85,7 +85,7 @@ def _():
 
 
 def keepers(pid):
-    """The processes called cordon-init below one."""
+    """The processes below one that are PID 1 of a sandbox."""
     found, queue = [], [pid]
     while queue:
         parent = queue.pop()
@@ -99,7 +99,7 @@ def keepers(pid):
                 continue
             if int(text.rpartition(")")[2].split()[1]) == parent:
                 queue.append(int(name))
-                if "(cordon-init)" in text:
+                if sandbox.is_init(int(name)):
                     found.append(int(name))
     return found
 

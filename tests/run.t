@@ -389,22 +389,12 @@ def _():
     tap.equal(record_of(source, "--tier", "subprocess", "--network", "allow")["stdout"], "had\n", "allowed")
 
 
-def first_child(process):
-    """The first process below one that runs, as soon as there is one."""
-    while process.poll() is None:
-        with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="utf-8") as file:
-            children = file.read().split()
-        if children:
-            return int(children[0])
-    return None
-
-
 @tap.test("PID 1 is killed while it is set up: that is what the failure says, and nothing else", deadline=60)
 def _():
     seen = set()
     for turn in range(40):
         process = sandbox.start("run", "--json", "--", "sleep", "20")
-        victim = first_child(process)
+        victim = sandbox.init_of(process)
         for _ in range(turn * 20):  # a little later each time
             os.path.exists("/proc/%d/comm" % victim)
         os.kill(victim, signal.SIGKILL)

@@ -745,13 +745,12 @@ def _():
 def child_named(pid, name):
     """The child of a process with that name, once it is there."""
     def look():
-        for thread in os.listdir("/proc/%d/task" % pid):
-            for child in open("/proc/%d/task/%s/children" % (pid, thread)).read().split():
-                try:
-                    if open("/proc/%s/comm" % child).read().strip() == name:
-                        return int(child)
-                except OSError:
-                    pass
+        for child in sandbox.children(pid):
+            try:
+                if open("/proc/%d/comm" % child).read().strip() == name:
+                    return child
+            except OSError:
+                pass
         return None
     return tap.eventually(look, "%s runs" % name, 10)
 
@@ -761,7 +760,7 @@ def _(_name, stopped):
     top = project()
     process = sandbox.start("run", "--ro", top + ":/p", "--", "sh", "-c", "echo up; while :; do cat /p/README > /dev/null; done")
     process.stdout.readline()
-    pids = {"init": child_named(process.pid, "cordon-init"), "server": view_server(process)}
+    pids = {"init": sandbox.init_of(process), "server": view_server(process)}
     os.kill(process.pid, signal.SIGSTOP)  # so that it does not notice a server that stands still
     for which in stopped:
         os.kill(pids[which], signal.SIGSTOP)
@@ -838,7 +837,7 @@ def _():
     top = project()
     process = sandbox.start("run", "--timeout", "1", "--ro", top + ":/p", "--", "sh", "-c", "cat /p/README; echo up >&2; sleep 30")
     tap.equal(process.stderr.readline(), b"up\n", "it runs")
-    os.kill(child_named(process.pid, "cordon-init"), signal.SIGSTOP)
+    os.kill(sandbox.init_of(process), signal.SIGSTOP)
     status, out, err = sandbox.finish(process)
     tap.equal(status, 124, "%r %r" % (out[:300], err[:300]))
     tap.like(err.decode(), "timed out after 1.00s", "said")

@@ -243,6 +243,36 @@ def finish(process, deadline=10):
     return process.returncode, out, err
 
 
+def children(pid):
+    """The processes that the threads of a process have started and not reaped."""
+    found = []
+    for thread in os.listdir("/proc/%d/task" % pid):
+        try:
+            with open("/proc/%d/task/%s/children" % (pid, thread), encoding="utf-8") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass  # a thread that has ended
+    return found
+
+
+def is_init(pid):
+    """Whether a process is PID 1 of a sandbox. The janitor of a cgroup is the same program with a word behind its name."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as file:
+            return file.read() == b"cordon-init\0"
+    except OSError:
+        return False
+
+
+def init_of(process):
+    """PID 1 of the sandbox that a started cordon makes, as soon as it is there; None when cordon ended before."""
+    while process.poll() is None:
+        for child in children(process.pid):
+            if is_init(child):
+                return child
+    return None
+
+
 def need_root():
     if os.getuid() != 0:
         tap.skip("needs root to make the fixture")
