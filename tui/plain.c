@@ -219,14 +219,16 @@ static void take_command(struct console *c, struct plain *p, char *line)
 
 static void take_input(struct console *c, struct plain *p)
 {
-	ssize_t got = read(STDIN_FILENO, p->input + p->length, sizeof p->input - 1 - p->length);
+	/* A line that does not fit is dropped. */
+	size_t length = p->length < sizeof p->input - 1 ? p->length : 0;
+	ssize_t got = read(STDIN_FILENO, p->input + length, sizeof p->input - 1 - length);
 	char *newline;
 
 	if (got <= 0) {
 		p->input_ended |= got == 0 || (errno != EINTR && errno != EAGAIN);
 		return;
 	}
-	p->length += (size_t)got;
+	p->length = length + (size_t)got;
 	while ((newline = memchr(p->input, '\n', p->length))) {
 		size_t used = (size_t)(newline - p->input) + 1;
 
@@ -235,7 +237,6 @@ static void take_input(struct console *c, struct plain *p)
 		p->length -= used;
 		memmove(p->input, p->input + used, p->length);
 	}
-	p->length = p->length == sizeof p->input - 1 ? 0 : p->length;
 }
 
 /* ---- the loop ---- */
