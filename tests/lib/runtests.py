@@ -50,8 +50,12 @@ def skips():
 
 
 def main():
-    shutil.rmtree(RESULTS, ignore_errors=True)
-    os.makedirs(RESULTS)
+    try:
+        shutil.rmtree(RESULTS, ignore_errors=True)
+        os.makedirs(RESULTS)
+    except OSError as problem:
+        sys.exit("tests: %s cannot be made anew (%s): another user ran the tests in this tree before. Remove it as that user"
+                 " (sudo rm -r %s), or build in a directory of your own" % (RESULTS, problem.strerror, RESULTS))
     environment = dict(os.environ, CORDON_RESULTS=RESULTS, CORDON_TEST_LIBEXECDIR=stage_libexec(),
                        PYTHONDONTWRITEBYTECODE="1", PERL_BADLANG="0")
     environment.setdefault("LC_ALL", "C.UTF-8")
