@@ -35,7 +35,7 @@ def bootstrap(path, release, *arguments):
 
 @tap.cases("on {} it prints the names of the packages and stops", [
     ("Fedora", "ID=fedora\n", "dnf install", "libseccomp-devel", "libnl3-devel"), ("Arch", "ID=arch\n", "pacman -S", "libseccomp", "cjson"),
-    ("Alpine", "ID=alpine\n", "apk add", "libseccomp-dev", "libnl3-dev"), ("openSUSE", 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n', "zypper install", "libseccomp-devel", "libnl3-devel"),
+    ("Alpine", "ID=alpine\n", "needs glibc", "musl"), ("openSUSE", 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n', "zypper install", "libseccomp-devel", "libnl3-devel"),
     ("a system that it does not know", "ID=plan9\n", "pacman -S", "apt-get install", "libnl-3-dev")])
 def _(_name, release, *words):
     done = bootstrap(bare_path(), release)
@@ -79,6 +79,27 @@ def _():
     done = bootstrap(path, "ID=ubuntu\nID_LIKE=debian\n")
     tap.equal(done.returncode, 1, "status")
     tap.like(done.stderr, "as root: apt-get install .*libseccomp-dev", "the command")
+
+
+@tap.cases("where {} is too old it says which version is needed, and which releases have it", [
+    ("libfuse", "fuse3", "3.10.5", "3.14"), ("SQLite", "sqlite3", "3.34.1", "3.37")])
+def _(name, module, has, needed):
+    path = bare_path()
+    for tool in ("autoreconf", "automake", "libtoolize", "prove"):
+        os.symlink("/bin/true", os.path.join(path, tool))
+    with open(path + "/pkg-config", "w") as file:
+        file.write("""#!/bin/sh
+case "$1 $2" in
+"--modversion %s") echo %s ;;
+"--modversion "*) echo 99 ;;
+"--atleast-version=%s %s") exit 1 ;;
+esac
+""" % (module, has, needed, module))
+    os.chmod(path + "/pkg-config", 0o755)
+    done = bootstrap(path, "ID=debian\n")
+    tap.equal(done.returncode, 1, "status: %r" % done.stderr)
+    for word in ("%s %s is too old, %s or later" % (name, has, needed), "Debian 12", "Ubuntu 24.04", "RHEL 10"):
+        tap.ok(word in done.stderr, "%r is named in %r" % (word, done.stderr))
 
 
 @tap.test("--help says what it does")
