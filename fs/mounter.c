@@ -24,9 +24,12 @@ static int open_device(struct error *err)
 
 	if (fd >= 0)
 		return fd;
-	if (errno == EACCES || errno == EPERM)
+	/* The mode gives EACCES, a control group's rules for devices EPERM. */
+	if (errno == EPERM)
+		return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "opening /dev/fuse: the rules for devices of this container or unit refuse it");
+	if (errno == EACCES)
 		return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "opening /dev/fuse: it must be readable and writable for everybody, as udev makes it (chmod 666 /dev/fuse)");
-	return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "opening /dev/fuse: load the module (modprobe fuse), or pass the device on (docker: --device /dev/fuse)");
+	return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno, "opening /dev/fuse: load the module (modprobe fuse), or pass the device on");
 }
 
 static int configure(int context, int device, const struct confine_limits *limits)

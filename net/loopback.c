@@ -19,6 +19,19 @@
 
 #define LOOPBACK_INDEX 1
 
+/* libnl has numbers of its own; the errno of a refusal tells what refused. */
+static int errno_of(int code)
+{
+	static const struct { int code, error; } REFUSALS[] = {
+		{ NLE_AF_NOSUPPORT, EAFNOSUPPORT }, { NLE_PERM, EPERM }, { NLE_NOACCESS, EACCES },
+	};
+
+	for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
+		if (REFUSALS[i].code == -code)
+			return REFUSALS[i].error;
+	return 0;
+}
+
 int loopback_up(struct error *err)
 {
 	struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
@@ -34,7 +47,7 @@ int loopback_up(struct error *err)
 			code = nl_wait_for_ack(socket);
 	}
 	if (code < 0)
-		status = error_set(err, FAILURE_NETWORK_DENIED, 0, "bringing the loopback link up: %s", nl_geterror(code));
+		status = error_set(err, FAILURE_NETWORK_DENIED, errno_of(code), "bringing the loopback link up: %s", nl_geterror(code));
 	nl_socket_free(socket);
 	return status;
 }

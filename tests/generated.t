@@ -39,7 +39,7 @@ def _():
 def _():
     with open(MANUAL, encoding="ascii") as file:
         text = file.read()
-    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "THE VIEW", "RESULT RECORD", "TOOLS", "EXIT STATUS", "FAILURE CODES", "EXAMPLES"):
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "PROFILES", "THE VIEW", "RESULT RECORD", "TOOLS", "EXIT STATUS", "FAILURE CODES", "CONTAINERS AND SERVICES", "EXAMPLES"):
         tap.like(text, "(?m)^.SH %s$" % part, part)
     for word in ("\\-\\-output\\-limit", "userns_denied", "execution_id", "128+n", ".aws", "changes.txt"):
         tap.ok(word in text, "%s is in it" % word)

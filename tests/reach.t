@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a program must not reach: those who hold it, memory that nobody counts, its own verdict, other processes; and what must not be lost on the way out."""
+import ctypes
+import errno
 import os
 import signal
+import struct
 import subprocess
 import sys
 
@@ -82,6 +85,50 @@ def _():
         tap.equal(record["stdout"], "errno 1 errno 1\n", "limits and priority")
     finally:
         victim.communicate(b"\n")
+
+
+def refuse(number, mask, error):
+    """A filter that refuses a system call with an errno, where a bit of the mask is set in its first argument (0: always)."""
+    if mask:
+        steps = [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 16), (0x45, 0, 1, mask)]
+    else:
+        steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number)]
+    steps += [(0x06, 0, 0, 0x50000 | error), (0x06, 0, 0, 0x7fff0000)]
+    code = b"".join(struct.pack("=HBBI", *step) for step in steps)
+    bytes_of = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(bytes_of))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def install():
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+            os._exit(99)
+    install.keeps = bytes_of
+    return install
+
+
+@tap.cases("where a filter refuses {}, the failure names the settings that do", [
+    ("new namespaces", 56, 0x10000000, errno.EPERM), ("mounts", 165, 0, errno.EPERM), ("mounts of the newer kind", 430, 0, errno.ENOSYS),
+    ("netlink sockets", 41, 16, errno.EAFNOSUPPORT)])
+def _(_name, number, mask, error):
+    if os.uname().machine != "x86_64":
+        tap.skip("the numbers are those of x86-64")
+    result = run("run", "--json", "--", "true", preexec=refuse(number, mask, error))
+    tap.equal(result.failure, "call_filtered", "failure code\n%s" % result)
+    for word in ("seccomp=unconfined", "RestrictNamespaces=", "CONTAINERS AND SERVICES"):
+        tap.ok(word in result.out.decode() + result.errors, "%s is named\n%s" % (word, result))
+
+
+@tap.test("root without the capabilities to give another id is told to start as a user")
+def _():
+    sandbox.need_root()
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def drop():
+        for capability in (6, 7):  # CAP_SETGID, CAP_SETUID
+            libc.prctl(24, capability, 0, 0, 0)
+    result = run("run", "--json", "--", "true", preexec=drop)
+    tap.equal(result.failure, "uid_unmapped", "failure code\n%s" % result)
+    tap.like(result.out.decode() + result.errors, "CAP_SETUID.*-u 1000", "what to do")
 
 
 def keepers(pid):

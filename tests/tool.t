@@ -88,6 +88,15 @@ def _():
     tap.equal([(h["decision"], h["by"], h["hash"], h["version"]) for h in history], [("promoted", "policy:threshold", item["hash"], 1)], "history")
 
 
+@tap.test("where a library cannot be written, the failure says which settings name another place")
+def _():
+    env = dict(os.environ, XDG_DATA_HOME="/sys")  # in which not even root makes a directory
+    result = run("tool", "spawn", "--json", "--user", USER, "--python", PYTHON, "-", stdin=json.dumps(DOI).encode(), env=env)
+    tap.equal(result.expect(125).failure, "library_unwritable", "failure code")
+    for word in ("/sys/cordon", "XDG_DATA_HOME", "StateDirectory="):
+        tap.ok(word in result.out.decode() + result.errors, "%s is named: %s" % (word, result))
+
+
 @tap.test("the file of a library is its user's alone, below XDG_DATA_HOME, and other users' libraries are others")
 def _():
     library = Library()

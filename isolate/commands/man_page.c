@@ -41,6 +41,20 @@ static const struct { const char *head, *text; } view_texts[] = {
 		     "scratch-N must not be there before; what the program puts into /workspace under such a name is left out." },
 };
 
+static const struct { const char *head, *text; } container_texts[] = {
+	{ "docker", "docker run -u 1000 --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt"
+		    " apparmor=unconfined --device /dev/fuse IMAGE. docker's own filter refuses new namespaces, its profile refuses mounts,"
+		    " and a covered /proc lets no new one be mounted. Without --device there is no view." },
+	{ "podman, rootless", "podman run --userns=keep-id --device /dev/fuse --security-opt unmask=ALL IMAGE" },
+	{ "A service", "Delegate=yes lets cordon make a cgroup for each sandbox below the service's own, whose limits hold for all of it."
+		       " It needs DeviceAllow=/dev/fuse rw where DevicePolicy=closed is set. These must not be there: RestrictNamespaces=,"
+		       " PrivateDevices=, ProtectKernelTunables=, ProtectKernelLogs=, AppArmorProfile=, a SystemCallFilter= without @mount and"
+		       " @sandbox, a RestrictAddressFamilies= without AF_UNIX and AF_NETLINK. A tool library needs a writable place:"
+		       " StateDirectory=cordon and Environment=XDG_DATA_HOME=%S/cordon, or ReadWritePaths=." },
+	{ "A command of a user", "systemd-run --user --scope -p Delegate=yes cordon run ... gives it a cgroup of its own. cordon must be the only"
+				 " process of the scope; where others are in the caller's cgroup, a watchdog holds the memory." },
+};
+
 static const struct { const char *id, *pattern; } secrets[] = {
 #define SECRET(id, pattern, what) { id, pattern },
 #define SECRET_FILE(id, pattern, content, what) { id, pattern " (if it holds " what ")" },
@@ -484,6 +498,19 @@ static void print_differences(void)
 	}
 }
 
+static void print_containers(void)
+{
+	puts(".SH CONTAINERS AND SERVICES\nWhat a sandbox is made of is often refused inside a container or a service.\n"
+		".B cordon doctor\nsays what is. These settings work:");
+	for (size_t i = 0; i < sizeof container_texts / sizeof *container_texts; i++) {
+		printf(".TP\n.B ");
+		man_text(container_texts[i].head);
+		putchar('\n');
+		man_text(container_texts[i].text);
+		putchar('\n');
+	}
+}
+
 static void print_foot(void)
 {
 	puts(".SH ENVIRONMENT\n"
@@ -517,6 +544,7 @@ int main(void)
 	print_statuses();
 	print_failures();
 	print_differences();
+	print_containers();
 	print_foot();
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -156,7 +156,7 @@ int plan_finish(struct plan_builder *b, struct error *err)
 
 	fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 && errno == EPERM) {
-		error_set(err, FAILURE_USERNS_DENIED, errno, "making a memory file: a system call filter refuses it, as it does inside a sandbox of cordon's, which forbids another inside it");
+		error_set(err, FAILURE_USERNS_DENIED, errno, "making a memory file");
 		goto out;
 	}
 	if (fd < 0) {

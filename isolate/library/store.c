@@ -49,7 +49,7 @@ static int fail(struct store *s, int code, const char *what, struct error *err)
 	static const struct { int code; enum failure failure; } MEANT[] = {
 		{ SQLITE_CORRUPT, FAILURE_LIBRARY_BROKEN }, { SQLITE_NOTADB, FAILURE_LIBRARY_BROKEN }, { SQLITE_BUSY, FAILURE_LIBRARY_BUSY }, { SQLITE_LOCKED, FAILURE_LIBRARY_BUSY },
 		{ SQLITE_FULL, FAILURE_LIBRARY_BUSY }, { SQLITE_IOERR, FAILURE_LIBRARY_BUSY }, { SQLITE_NOMEM, FAILURE_RESOURCES_EXHAUSTED }, { SQLITE_CANTOPEN, FAILURE_PATH_MISSING },
-		{ SQLITE_READONLY, FAILURE_PATH_MISSING }, { SQLITE_PERM, FAILURE_PATH_MISSING }, { SQLITE_PROTOCOL, FAILURE_LIBRARY_BUSY },
+		{ SQLITE_READONLY, FAILURE_LIBRARY_UNWRITABLE }, { SQLITE_PERM, FAILURE_LIBRARY_UNWRITABLE }, { SQLITE_PROTOCOL, FAILURE_LIBRARY_BUSY },
 	};
 	enum failure failure = FAILURE_INTERNAL;
 
@@ -75,6 +75,14 @@ int store_base(char *out, size_t size, struct error *err)
 	return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for tool libraries: set XDG_DATA_HOME or HOME");
 }
 
+/* An EROFS or EACCES below the home directory is mostly a unit's or a container's doing. */
+static int unusable(int error, const char *what, const char *path, struct error *err)
+{
+	bool unwritable = error == EROFS || error == EACCES || error == EPERM;
+
+	return error_set(err, unwritable ? FAILURE_LIBRARY_UNWRITABLE : FAILURE_PATH_MISSING, error, "%s %s, for tool libraries", what, path);
+}
+
 static int make_directories(const char *path, struct error *err)
 {
 	char part[PATH_MAX];
@@ -85,7 +93,7 @@ static int make_directories(const char *path, struct error *err)
 		memcpy(part, path, length);
 		part[length] = '\0';
 		if (mkdir(part, 0700) != 0 && errno != EEXIST)
-			return error_set(err, FAILURE_PATH_MISSING, errno, "making %s, for tool libraries", part);
+			return unusable(errno, "making", part, err);
 		if (!slash)
 			return 0;
 	}
@@ -121,7 +129,7 @@ static int look(const struct store *s, bool create, struct error *err)
 	if (fd < 0 && errno == ENOENT && !create)
 		return 1;
 	if (fd < 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening the tool library %s", s->path);
+		return unusable(errno, "opening", s->path, err);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is no regular file", s->path);
 	else if (st.st_uid != geteuid() && geteuid() != 0)

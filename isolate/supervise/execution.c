@@ -34,6 +34,7 @@
 #include "isolate/supervise/conversation.h"
 #include "isolate/supervise/loop.h"
 #include "isolate/supervise/order.h"
+#include "isolate/supervise/refusal.h"
 #include "isolate/supervise/verdict.h"
 
 #define LAST_WORDS 4096
@@ -463,6 +464,8 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	block_write_signals(&before, &own);
 	x->launched_us = clock_now_us();
 	status = carry_out(x, flags);
+	if (status < 0)
+		refusal_explain(err);
 	release(x, status);
 	unblock_write_signals(&before, &own);
 	free(x);

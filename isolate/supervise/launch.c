@@ -22,9 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -150,8 +148,6 @@ static int clone_failure(int error, struct error *err)
 		return error_set(err, FAILURE_USERNS_LIMIT, error,
 				 "making new namespaces: not the disk, but a number under /proc/sys/user/ or the nesting depth (32) is used up");
 	case EPERM:
-		if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
-			return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces: a system call filter is in force here, as it is inside a sandbox of cordon's, which forbids another inside it");
 		/* The kernel's own rule, create_user_ns(): not from inside a chroot(2). */
 		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces (also refused to every process inside a chroot)");
 	case EAGAIN:
@@ -182,6 +178,16 @@ static enum failure denied(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED : FAILURE_USERNS_DENIED;
 }
 
+static int map_failure(int error, const struct launch_request *r, const char *which, const char *path, struct error *err)
+{
+	/* The kernel asks for CAP_SETUID and CAP_SETGID where the id is another than the caller's. */
+	if (error == EPERM && r->outside_uid != geteuid())
+		return error_set(err, FAILURE_UID_UNMAPPED, error,
+				 "mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID here (--cap-drop=ALL,"
+				 " CapabilityBoundingSet=), and never runs a program as itself", which);
+	return error_set(err, denied(error), error, "mapping the %s id of the sandbox (%s)", which, path);
+}
+
 /* One id inside, and the groups stay what they are. */
 static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 {
@@ -193,11 +199,11 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
 	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_uid, (unsigned)r->outside_uid);
 	if (write_file(path, line) != 0)
-		return error_set(err, denied(errno), errno, "mapping the user id of the sandbox (%s)", path);
+		return map_failure(errno, r, "user", path, err);
 	snprintf(path, sizeof path, "/proc/%d/gid_map", (int)pid);
 	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_gid, (unsigned)r->outside_gid);
 	if (write_file(path, line) != 0)
-		return error_set(err, denied(errno), errno, "mapping the group id of the sandbox (%s)", path);
+		return map_failure(errno, r, "group", path, err);
 	return 0;
 }
 
