@@ -100,7 +100,7 @@ def _():
         terminal.text("!use")
         terminal.keys("Enter")
         picture = terminal.expect("filter: !use", "end    success")
-        terminal.keys("q")
+        terminal.keys("q", "q")
         tap.equal(terminal.status(), 0, "status: the program's")
         printed = terminal.expect_printed("1 file refused", "--ro %s/.env" % tree)
         tap.like(printed, "1 system call refused, top: setns", "summary")
@@ -345,7 +345,7 @@ def _():
             file.write("noise \x1b]0;x\x07 from a library\n")
         terminal.keys("2")
         tap.unlike(terminal.expect("No events yet"), "noise", "the screen")
-        terminal.keys("q")
+        terminal.keys("q", "q")
         terminal.status()
         terminal.expect_printed("noise <U+001B>]0;x<U+0007> from a library")
 

@@ -229,7 +229,7 @@ def _():
                 terminal.expect("ada, pending")
         terminal.keys("Escape")
         terminal.expect_gone("Approve extract v2?")
-        terminal.keys("q", "q")
+        terminal.keys("q", "q", "q")
         tap.equal(terminal.status(), 0, "status")
         tap.equal(daemon.decisions, [], "nothing was decided")
 

@@ -11,6 +11,7 @@ import re
 
 from lib import leaks, sandbox, tap
 from lib.console import Pretended, environment, event, golden, script
+from lib.tools import Library, hash_of, item
 
 A, B, C, D, E = ("%x" % n * 32 for n in range(10, 15))
 LIMITS = {"timeout_ms": 60000, "memory_bytes": 536870912, "pids": 64}
@@ -195,6 +196,59 @@ def _():
         tap.ok(cursor["c"] != cursor["b"] and cursor["d"] == cursor["b"], "n and N: %r" % cursor)
         tap.like(pictures["e"], "not found: nowhere", "nothing found")
         tap.like(pictures["f"], r"(?m)^ +3 print\('\u6f22\u5b57'\)  # <U\+202E> hidden", "in a page")
+
+
+def title(picture):
+    """The view that is marked in the title line."""
+    return re.search(r"\[\d (\w+)", picture.splitlines()[0]).group(1)
+
+
+@tap.test("q goes back along the way that led here, and leaves from the first view alone")
+def _():
+    chain = TO_A + ["<Enter>", "3", "2", "g<Enter>", "4", "5", "6", "<Tab>", "<Tab>", "?"]
+    with pretended() as daemon:
+        lines = list(WAIT) + ["2", "1"] + chain
+        for step in range(8):
+            lines += [":save-display %d" % step, "q"]
+        pictures = script(daemon, lines)
+        # Tab leads from Tools to Runs, which is the first view, and from there to Events: the way is that of two views and the help.
+        tap.equal([title(pictures[str(n)]) for n in range(3)], ["Events", "Events", "Runs"], "views")
+        tap.ok("3" not in pictures, "from the first view it leaves")
+        pictures = script(daemon, WAIT + TO_A + ["<Enter>", "3", "2", "g<Enter>", "?"] + sum(([":save-display %d" % n, "q"] for n in range(8)), []))
+        tap.equal([pictures[str(n)].splitlines()[1].split()[0] for n in range(6)], ["KEYS", "EVENT", "TIME", "OUTPUT", "DETAIL", "vRUN"], "every view of the way")
+        tap.ok("6" not in pictures, "from the first view it leaves")
+        pictures = script(daemon, WAIT + ["3", ":resize 30x8", "q", ":resize 80x24", ":save-display a", ":resize 30x8", "q", ":resize 80x24", ":save-display b"])
+        tap.equal((title(pictures["a"]), "b" in pictures), ("Runs", False), "on a terminal that is too small, too")
+
+
+@tap.test("keys mean the run at the cursor of the view that is shown, and none where there is none")
+def _():
+    b_in_events = ["2", "/rule network none<Enter>", "<Esc>"]
+    with pretended() as daemon:
+        def shown(keys, size="80x24"):
+            return script(daemon, WAIT + TO_A + keys + [":settle", ":save-display a"], size)["a"]
+        for keys in (b_in_events, b_in_events + ["<Enter>"]):
+            tap.like(shown(keys + ["o"]), "OUTPUT of bbbbbb", "o after %r" % keys)
+            tap.like(shown(keys + ["4"]), "DETAIL of bbbbbb", "4 after %r" % keys)
+            tap.like(shown(keys + ["e"]), r"(?s)OF THIS RUN.*network rule network none", "e after %r" % keys)
+        tap.like(shown(["3", "4"]), "DETAIL of aaaaaa", "Output's own")
+        tap.like(shown(b_in_events + ["K"]), "bbbbbb has ended already", "K in Events")
+        nothing = ["2", "/events.dropped<Enter>", "<Esc>"]
+        tap.like(shown(nothing + ["o"]), "No run is chosen", "o on an event of no run")
+        tap.like(shown(nothing + ["e"]), "there is no run at the cursor", "e on an event of no run")
+        tap.like(shown(["fnothing-like-it<Enter>", "o"]), "No run is chosen", "o on an empty table")
+        tap.like(shown(["5", "o"]), "No run is chosen", "o in an empty list of tools")
+
+
+@tap.test("of a tool, the keys mean its newest run")
+def _():
+    data = {"user": "ada", "tool_version": 2, "code_hash": hash_of("extract 2 x\n")}
+    ran = [event(COUNT + 1, "tool.invocation_completed", B, 13, tool_name="extract", duration_ms=5, **data), event(COUNT + 2, "tool.invocation_failed", C, 14, tool_name="extract", error="x", duration_ms=5, **data),
+           event(COUNT + 3, "tool.invocation_completed", A, 15, tool_name="other", duration_ms=5, **data)]
+    with Library(item("extract", "x\n", version=2), events=story() + ran) as daemon:
+        for view in ("5", "6"):
+            for opened in ([], ["<Enter>", ":settle"]):
+                tap.like(script(daemon, [":events %d" % (COUNT + 3), ":settle"] + TO_A + [view] + opened + ["o", ":save-display a"])["a"], "OUTPUT of cccccc", "%s %r" % (view, opened))
 
 
 @tap.test("killing asks first, no is the default, and the question is bound to the run")

@@ -90,19 +90,22 @@ void console_say(struct console *c, enum style style, const char *format, ...)
 	c->dirty = true;
 }
 
+enum view_id console_base(const struct console *c)
+{
+	int at = c->depth - 1;
+
+	while (!views[c->stack[at]]->name[0])
+		at--;
+	return c->stack[at];
+}
+
 struct run *console_run(struct console *c)
 {
-	char id[RUN_ID_MAX] = "";
-	struct log_entry *e = log_entry(c->log, c->stream.cursor);
+	int at = c->depth - 1;
 
-	if (console_view(c) == VIEW_EVENTS && e) {
-		json_slice_copy(json_slice_of(log_event(c->log, e).text, e->length, "subject"), id, sizeof id);
-		if (id[0] && runs_find(c->runs, id))
-			snprintf(c->run_id, sizeof c->run_id, "%s", id);
-	}
-	if (!c->run_id[0] && runs_newest(c->runs))
-		snprintf(c->run_id, sizeof c->run_id, "%s", runs_newest(c->runs)->id);
-	return runs_find(c->runs, c->run_id);
+	while (at > 0 && !views[c->stack[at]]->run)
+		at--;
+	return views[c->stack[at]]->run(c);
 }
 
 /* ---- from view to view ---- */
@@ -125,22 +128,20 @@ bool console_has_view(const struct console *c, enum view_id id)
 	return views[id]->name[0] && !(c->options->request && (id == VIEW_PENDING || id == VIEW_TOOLS));
 }
 
-void console_show_view(struct console *c, enum view_id id)
-{
-	if (!console_has_view(c, id))
-		return;
-	if (id == VIEW_OUTPUT || id == VIEW_DETAIL)
-		console_run(c);
-	c->stack[0] = id;
-	c->depth = 1;
-	c->found[0] = '\0';
-	enter(c);
-}
-
+/* A view that lies on the way here already is gone back to: the way never has a circle. */
 void console_open_view(struct console *c, enum view_id id)
 {
-	if (c->depth == VIEW_DEPTH || console_view(c) == id)
+	if (console_view(c) == id || (views[id]->name[0] && !console_has_view(c, id)))
 		return;
+	if (id == VIEW_OUTPUT || id == VIEW_DETAIL) {
+		const struct run *run = console_run(c);
+
+		snprintf(c->run_id, sizeof c->run_id, "%s", run ? run->id : "");
+	}
+	c->depth -= console_view(c) == VIEW_HELP;
+	for (int at = 0; at < c->depth; at++)
+		if (c->stack[at] == id)
+			c->depth = at;
 	c->stack[c->depth++] = id;
 	c->found[0] = '\0';
 	enter(c);
@@ -148,12 +149,12 @@ void console_open_view(struct console *c, enum view_id id)
 
 static void step_view(struct console *c, int step)
 {
-	int id = c->stack[0];
+	int id = console_base(c);
 
 	do
 		id = (id + step + VIEW_COUNT) % VIEW_COUNT;
 	while (!console_has_view(c, (enum view_id)id));
-	console_show_view(c, (enum view_id)id);
+	console_open_view(c, (enum view_id)id);
 }
 
 static void end_watched(struct console *c, const char *text)
@@ -245,7 +246,7 @@ static void act_on_run(struct console *c, enum action action)
 	char label[PROMPT_LABEL_MAX];
 
 	if (!run || !run_is_live(run)) {
-		console_say(c, STYLE_WARN, run ? "%.6s has ended already" : "no run is chosen", run ? run->id : "");
+		console_say(c, STYLE_WARN, run ? "%.6s has ended already" : "there is no run at the cursor", run ? run->id : "");
 		return;
 	}
 	if (action == ACTION_PAUSE) {
@@ -263,10 +264,12 @@ static void toggle_scope(struct console *c)
 	struct run *run = console_run(c);
 	bool all = c->stream.subject[0] && console_view(c) == VIEW_EVENTS;
 
-	if (!run && !all)
+	if (!run && !all) {
+		console_say(c, STYLE_WARN, "there is no run at the cursor");
 		return;
+	}
 	view_events_scope(c, all ? "" : run->id);
-	console_show_view(c, VIEW_EVENTS);
+	console_open_view(c, VIEW_EVENTS);
 }
 
 /* ---- actions ---- */
@@ -289,12 +292,12 @@ void console_act(struct console *c, enum action action)
 	case ACTION_QUIT: leave(c); return;
 	case ACTION_BACK: back(c); return;
 	case ACTION_HELP: console_open_view(c, VIEW_HELP); return;
-	case ACTION_VIEW_RUNS: console_show_view(c, VIEW_RUNS); return;
-	case ACTION_VIEW_EVENTS: console_show_view(c, VIEW_EVENTS); return;
-	case ACTION_VIEW_OUTPUT: console_show_view(c, VIEW_OUTPUT); return;
-	case ACTION_VIEW_DETAIL: console_show_view(c, VIEW_DETAIL); return;
-	case ACTION_VIEW_PENDING: console_show_view(c, VIEW_PENDING); return;
-	case ACTION_VIEW_TOOLS: console_show_view(c, VIEW_TOOLS); return;
+	case ACTION_VIEW_RUNS: console_open_view(c, VIEW_RUNS); return;
+	case ACTION_VIEW_EVENTS: console_open_view(c, VIEW_EVENTS); return;
+	case ACTION_VIEW_OUTPUT: console_open_view(c, VIEW_OUTPUT); return;
+	case ACTION_VIEW_DETAIL: console_open_view(c, VIEW_DETAIL); return;
+	case ACTION_VIEW_PENDING: console_open_view(c, VIEW_PENDING); return;
+	case ACTION_VIEW_TOOLS: console_open_view(c, VIEW_TOOLS); return;
 	case ACTION_NEXT_VIEW: step_view(c, 1); return;
 	case ACTION_PREVIOUS_VIEW: step_view(c, -1); return;
 	case ACTION_RUN_EVENTS: toggle_scope(c); return;
@@ -321,8 +324,9 @@ void console_key(struct console *c, uint32_t key)
 {
 	c->dirty = true;
 	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
-		/* What cannot be seen is not acted on; leaving is always possible. */
-		c->quit |= (key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE && (!c->options->request || c->answered);
+		/* What cannot be seen is not acted on; leaving is always possible, where it needs no question. */
+		if ((key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE && (c->depth > 1 || !c->options->request || c->answered))
+			leave(c);
 		return;
 	}
 	if (c->prompt.kind != PROMPT_NONE) {

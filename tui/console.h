@@ -25,7 +25,6 @@
 #include "tui/tui.h"
 
 enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, VIEW_TOOLS, VIEW_RECORD, VIEW_TOOL, VIEW_HELP, VIEW_COUNT };
-#define VIEW_DEPTH 8
 #define COLUMNS_LEAST 40
 #define ROWS_LEAST 10
 #define TABLE_MAX 4096
@@ -38,6 +37,7 @@ struct view {
 	bool (*act)(struct console *c, enum action action, int rows); /* false: not its business */
 	bool (*find)(struct console *c, const char *text, int direction, bool from_here);
 	void (*status)(struct console *c, struct buffer *out);     /* for the line above the bottom */
+	struct run *(*run)(struct console *c);                     /* the run at its cursor, or NULL; no function: the view shows none */
 };
 extern const struct view *const views[VIEW_COUNT];
 
@@ -85,7 +85,7 @@ struct console {
 	enum style message_style;
 	char found[PROMPT_TEXT_MAX];       /* what is searched for */
 
-	enum view_id stack[VIEW_DEPTH];    /* the last is shown */
+	enum view_id stack[VIEW_COUNT];    /* the way here, each view once; the last is shown */
 	int depth;
 	char run_id[RUN_ID_MAX];           /* the run that Output and Detail are about */
 	char acted_id[RUN_ID_MAX];         /* the run that a question is about */
@@ -127,6 +127,7 @@ struct console {
 		struct page page;
 		struct lines lines;
 		uint64_t serial;
+		char run_id[RUN_ID_MAX];   /* the run that it is of, "": none */
 	} record;
 	struct {
 		struct page page;
@@ -161,16 +162,16 @@ bool console_new(struct console *c, const struct tui_options *options, struct bu
 void console_free(struct console *c);
 void console_key(struct console *c, uint32_t key);
 void console_act(struct console *c, enum action action);
-void console_show_view(struct console *c, enum view_id id); /* a view of the title line */
-void console_open_view(struct console *c, enum view_id id); /* over the one that is shown */
+void console_open_view(struct console *c, enum view_id id); /* q leads back to the one that is shown */
 enum view_id console_view(const struct console *c);
+enum view_id console_base(const struct console *c);        /* the view of the title line that is shown, or lies below what is */
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool console_notice_loss(struct console *c); /* says once that the daemon is gone; whether there is none to wait for: what ran one program has ended */
 int64_t console_now_ms(void);
 int64_t console_wall_ns(const struct console *c);          /* now; for a script, when the newest event was */
 
-/* The run that is meant by an action of the view that is shown, or NULL. */
+/* The run at the cursor of the view that is shown, or NULL. */
 struct run *console_run(struct console *c);
 
 /* ---- frame.c ---- */

@@ -110,7 +110,7 @@ void feed_ask_tools(struct console *c)
 		return;
 	c->pending_wanted = true;
 	/* Whoever goes to Tools asks for it then. */
-	c->current_wanted |= c->stack[0] == VIEW_TOOLS || !c->tools.current.known;
+	c->current_wanted |= console_base(c) == VIEW_TOOLS || !c->tools.current.known;
 }
 
 static bool is_wanted(const struct console *c)
@@ -128,7 +128,7 @@ static int64_t ask_at(const struct console *c)
 
 static void ask_tools(struct console *c, int64_t now_ms)
 {
-	bool current = c->current_wanted && (!c->pending_wanted || c->stack[0] == VIEW_TOOLS);
+	bool current = c->current_wanted && (!c->pending_wanted || console_base(c) == VIEW_TOOLS);
 	bool *wanted = current ? &c->current_wanted : &c->pending_wanted;
 
 	c->tools_begun_ms = now_ms;

@@ -52,7 +52,7 @@ static void draw_title(struct console *c)
 	if (c->cells.columns >= 100)
 		column += cells_text(&c->cells, 0, column, 8, STYLE_TITLE, "cordon  ");
 	for (int id = 0, number = 1; id < VIEW_COUNT; id++) {
-		bool current = c->stack[0] == (enum view_id)id;
+		bool current = console_base(c) == (enum view_id)id;
 		char text[64], count[32];
 
 		if (!console_has_view(c, (enum view_id)id))

@@ -247,9 +247,9 @@ static void print_news(struct console *c, struct plain *p)
 
 	print_events(c, p);
 	if (run && run->answers) {
+		console_open_view(c, VIEW_DETAIL);
 		snprintf(c->run_id, sizeof c->run_id, "%s", run->id);
 		c->detail.stale = true;
-		console_show_view(c, VIEW_DETAIL);
 		cells_resize(&c->cells, 24, 80);
 		console_draw(c);
 		print_lines(&c->detail.head);

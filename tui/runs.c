@@ -226,6 +226,16 @@ static void on_denied(struct run *run, struct json_slice data, int64_t time_ns)
 	run->denied += (uint64_t)value_number(value_of(data, "count"), 1);
 }
 
+static void on_tool(struct run *run, struct json_slice data, int64_t time_ns)
+{
+	(void)time_ns;
+	take_text(data, "tool_name", run->tool.name, sizeof run->tool.name);
+	take_text(data, "user", run->tool.user, sizeof run->tool.user);
+	run->tool.version = value_number(value_of(data, "tool_version"), 0);
+	if (!run->name[0])
+		snprintf(run->name, sizeof run->name, "%s", run->tool.name);
+}
+
 static void on_stdout(struct run *run, struct json_slice data, int64_t time_ns)
 {
 	(void)time_ns;
@@ -254,6 +264,8 @@ static const struct {
 	{ "sandbox.executed", on_executed },
 	{ "sandbox.paused", on_paused },
 	{ "sandbox.resumed", on_resumed },
+	{ "tool.invocation_completed", on_tool },
+	{ "tool.invocation_failed", on_tool },
 };
 
 /* The run that an event or a listing speaks of; NULL where the subject is none, such as a tool. */

@@ -26,6 +26,7 @@ struct run {
 	uint64_t number;                   /* counts up; the order in which they became known */
 	char id[RUN_ID_MAX];               /* visible */
 	char name[160], program[24], tier[24], policy[72], error[400], failure[48]; /* visible */
+	struct { char name[96], user[96]; int64_t version; } tool; /* whose call it was; visible */
 	enum run_state state;
 	bool has_started, success, timed_out, listed;
 	int64_t started_ns, ended_ns, timeout_ms, memory_limit;

@@ -128,9 +128,14 @@ static void make(struct console *c, struct run *run)
 	c->detail.stale = false;
 }
 
+static struct run *at_cursor(struct console *c)
+{
+	return runs_find(c->runs, c->run_id);
+}
+
 static struct run *chosen(struct console *c)
 {
-	struct run *run = runs_find(c->runs, c->run_id);
+	struct run *run = at_cursor(c);
 
 	if (strcmp(c->detail.id, c->run_id) != 0) {
 		snprintf(c->detail.id, sizeof c->detail.id, "%s", c->run_id);
@@ -208,4 +213,4 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "/%s", format_count(page_lines(&c->detail.page), text));
 }
 
-const struct view view_detail = { IN_DETAIL, "Detail", NULL, draw, act, find, status };
+const struct view view_detail = { IN_DETAIL, "Detail", NULL, draw, act, find, status, at_cursor };

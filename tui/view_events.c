@@ -57,14 +57,30 @@ static void enter(struct console *c)
 	store(c);
 }
 
-static int64_t start_of(struct console *c, struct json_slice event)
+static struct run *run_of(struct console *c, struct json_slice event)
 {
 	char id[RUN_ID_MAX] = "";
-	struct run *run;
 
-	json_slice_copy(value_of(event, "subject"), id, sizeof id);
-	run = id[0] ? runs_find(c->runs, id) : NULL;
+	return json_slice_copy(value_of(event, "subject"), id, sizeof id) ? runs_find(c->runs, id) : NULL;
+}
+
+static int64_t start_of(struct console *c, struct json_slice event)
+{
+	const struct run *run = run_of(c, event);
+
 	return run ? run->started_ns : 0;
+}
+
+struct run *view_events_run(struct console *c, uint64_t serial)
+{
+	const struct log_entry *e = log_entry(c->log, serial);
+
+	return e ? run_of(c, log_event(c->log, e)) : NULL;
+}
+
+static struct run *at_cursor(struct console *c)
+{
+	return view_events_run(c, c->stream.cursor);
 }
 
 static void draw_row(struct console *c, int row, size_t at, bool selected)
@@ -251,4 +267,4 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "/%s", format_count(count, text));
 }
 
-const struct view view_events = { IN_EVENTS, "Events", enter, draw, act, find, status };
+const struct view view_events = { IN_EVENTS, "Events", enter, draw, act, find, status, at_cursor };

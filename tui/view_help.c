@@ -56,4 +56,4 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 	return page_find(&c->help.page, text, direction, from_here);
 }
 
-const struct view view_help = { IN_HELP, "", enter, draw, act, find, NULL };
+const struct view view_help = { IN_HELP, "", enter, draw, act, find, NULL, NULL };

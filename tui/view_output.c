@@ -86,4 +86,4 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "%s lines", format_count(page_lines(&c->output.page), text));
 }
 
-const struct view view_output = { IN_OUTPUT, "Output", NULL, draw, act, find, status };
+const struct view view_output = { IN_OUTPUT, "Output", NULL, draw, act, find, status, chosen };

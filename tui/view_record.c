@@ -78,10 +78,12 @@ void view_json(struct lines *out, struct json_slice value, const char *name, int
 static void enter(struct console *c)
 {
 	struct log_entry *e = log_entry(c->log, c->record.serial);
+	const struct run *run = view_events_run(c, c->record.serial);
 	struct json_slice key, member, event;
 
 	lines_clear(&c->record.lines);
 	c->record.page = (struct page){ .parts = { &c->record.lines } };
+	snprintf(c->record.run_id, sizeof c->record.run_id, "%s", run ? run->id : "");
 	if (!e)
 		return;
 	event = log_event(c->log, e);
@@ -109,4 +111,9 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 	return page_find(&c->record.page, text, direction, from_here);
 }
 
-const struct view view_record = { IN_RECORD, "", enter, draw, act, find, NULL };
+static struct run *of_event(struct console *c)
+{
+	return runs_find(c->runs, c->record.run_id);
+}
+
+const struct view view_record = { IN_RECORD, "", enter, draw, act, find, NULL, of_event };

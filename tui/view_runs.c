@@ -173,8 +173,6 @@ static void store(struct console *c)
 	bool has = c->table.list.cursor < c->table.count;
 
 	snprintf(c->table.cursor_id, sizeof c->table.cursor_id, "%s", has ? c->table.rows[c->table.list.cursor].id : "");
-	if (has)
-		snprintf(c->run_id, sizeof c->run_id, "%s", c->table.cursor_id);
 }
 
 static int rest_width(int columns)
@@ -253,6 +251,16 @@ bool view_runs_sort(struct console *c, const char *name)
 	return false;
 }
 
+/* The row as it was drawn last, whatever came since. */
+static struct run *at_cursor(struct console *c)
+{
+	if (!c->table.cursor_id[0]) {
+		load(c, console_rows(c) - 1);
+		store(c);
+	}
+	return runs_find(c->runs, c->table.cursor_id);
+}
+
 static bool act(struct console *c, enum action action, int rows)
 {
 	bool handled = true;
@@ -312,4 +320,4 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "/%s", format_count(c->table.count, text));
 }
 
-const struct view view_runs = { IN_RUNS, "Runs", NULL, draw, act, find, status };
+const struct view view_runs = { IN_RUNS, "Runs", NULL, draw, act, find, status, at_cursor };

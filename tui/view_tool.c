@@ -281,4 +281,9 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "/%s", format_count(page_lines(&c->tool.page), text));
 }
 
-const struct view view_tool = { IN_TOOL, "", NULL, draw, act, find, status };
+static struct run *newest(struct console *c)
+{
+	return view_tools_run(c, &c->tool.item);
+}
+
+const struct view view_tool = { IN_TOOL, "", NULL, draw, act, find, status, newest };

@@ -70,12 +70,12 @@ static const struct column {
 
 struct tool_table *view_tools_table(struct console *c)
 {
-	return c->stack[0] == VIEW_TOOLS ? &c->current : &c->pending;
+	return console_base(c) == VIEW_TOOLS ? &c->current : &c->pending;
 }
 
 static const struct tool_list *list_of(struct console *c)
 {
-	return c->stack[0] == VIEW_TOOLS ? &c->tools.current : &c->tools.pending;
+	return console_base(c) == VIEW_TOOLS ? &c->tools.current : &c->tools.pending;
 }
 
 /* What is said below the list takes rows of it. */
@@ -148,7 +148,7 @@ static void store(struct console *c)
 
 static bool is_column(const struct console *c, int i)
 {
-	return (COLUMNS[i].where & views[c->stack[0]]->where) && c->cells.columns >= COLUMNS[i].from && c->cells.columns < COLUMNS[i].until;
+	return (COLUMNS[i].where & views[console_base(c)]->where) && c->cells.columns >= COLUMNS[i].from && c->cells.columns < COLUMNS[i].until;
 }
 
 static void draw_row(struct console *c, int row, const struct tool *t, bool selected)
@@ -187,8 +187,8 @@ static const char *nothing(struct console *c)
 	if (!list->known)
 		return c->lost ? "There is no daemon." : "(asking the daemon)";
 	if (list->notice[0])
-		return c->stack[0] == VIEW_TOOLS ? "There is no other tool." : "Nothing else waits for a decision.";
-	return c->stack[0] == VIEW_TOOLS ? "No tool is in any library. Try: cordon tool spawn SPEC" : "Nothing waits for a decision.";
+		return console_base(c) == VIEW_TOOLS ? "There is no other tool." : "Nothing else waits for a decision.";
+	return console_base(c) == VIEW_TOOLS ? "No tool is in any library. Try: cordon tool spawn SPEC" : "Nothing waits for a decision.";
 }
 
 static void draw(struct console *c, int row, int rows)
@@ -228,6 +228,22 @@ static void mark(struct console *c, const struct tool *t, size_t count, int rows
 	if (of)
 		of->marked = !of->marked;
 	list_move(&view_tools_table(c)->list, ACTION_DOWN, count, rows);
+}
+
+struct run *view_tools_run(struct console *c, const struct tool *t)
+{
+	struct run *run = runs_newest(c->runs);
+
+	while (run && (strcmp(run->tool.name, t->name) != 0 || strcmp(run->tool.user, t->user) != 0 || run->tool.version != t->version))
+		run = run->older;
+	return run;
+}
+
+static struct run *at_cursor(struct console *c)
+{
+	const struct tool *t = tools_find(list_of(c), view_tools_table(c)->cursor);
+
+	return t ? view_tools_run(c, t) : NULL;
 }
 
 static bool act(struct console *c, enum action action, int rows)
@@ -297,10 +313,10 @@ static void status(struct console *c, struct buffer *out)
 
 	if (table->filter[0])
 		buffer_printf(out, "filter: %s  ", table->filter);
-	if (marked && c->stack[0] == VIEW_PENDING)
+	if (marked && console_base(c) == VIEW_PENDING)
 		buffer_printf(out, "%zu marked  ", marked);
 	buffer_printf(out, "%zu/%zu", count ? table->list.cursor + 1 : 0, count);
 }
 
-const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status };
-const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status };
+const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status, at_cursor };
+const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status, at_cursor };

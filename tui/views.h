@@ -10,6 +10,9 @@ extern const struct view view_runs, view_events, view_output, view_detail, view_
 /* Events: those of one execution alone, or "" for all. */
 void view_events_scope(struct console *c, const char *subject);
 
+/* Events: the run that the event of a serial is of, or NULL. */
+struct run *view_events_run(struct console *c, uint64_t serial);
+
 /* Runs: the picture is held still, or goes on. */
 void view_runs_refresh(struct console *c);
 
@@ -18,6 +21,9 @@ bool view_runs_sort(struct console *c, const char *name);
 
 /* The list that is shown, of the two lists of tools. */
 struct tool_table *view_tools_table(struct console *c);
+
+/* The newest run of a version of a tool that is known here, or NULL. */
+struct run *view_tools_run(struct console *c, const struct tool *t);
 
 /* Opens one version. */
 void view_tool_choose(struct console *c, const struct tool *t);
