@@ -40,6 +40,11 @@ static const struct { const char *call, *filter, *allow; } ALLOWED_BY[] = {
 	{ "ptrace", "command-shared", "--tier namespace" },
 };
 
+const char *const end_cause_words[END_CAUSES] = {
+	[END_BY_TIMEOUT] = "timeout", [END_BY_MEMORY] = "memory", [END_BY_SIGNAL] = "signal", [END_BY_OPERATOR] = "operator",
+	[END_BY_CLIENT] = "client", [END_BY_CLIENT_GONE] = "client_gone", [END_BY_DAEMON_STOP] = "daemon_stop",
+};
+
 int result_init(struct result *r, struct error *err)
 {
 	unsigned char random[16];
@@ -129,9 +134,8 @@ static void write_truncated(struct json_writer *w, const struct result *r)
 	json_close_object(w);
 }
 
-static void write_usage(struct json_writer *w, const struct result *r)
+void result_write_usage(const struct result *r, struct json_writer *w)
 {
-	json_key(w, "usage");
 	json_open_object(w);
 	json_key(w, "cpu_user_ms");
 	json_real(w, (double)r->user_us / 1000, 3);
@@ -358,7 +362,8 @@ void result_write(const struct result *r, struct buffer *out)
 	json_bytes(&w, r->err.bytes.data, r->err.bytes.length);
 	write_truncated(&w, r);
 	write_end(&w, r);
-	write_usage(&w, r);
+	json_key(&w, "usage");
+	result_write_usage(r, &w);
 	write_limits_hit(&w, r);
 	write_refused_calls(&w, r);
 	if (r->view.present) {

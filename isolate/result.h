@@ -79,6 +79,10 @@ struct limit_text {
 
 extern const struct limit_text limit_texts[LIMIT_NAMES];
 
+/* What ended a program; words in the same order. */
+enum end_cause { END_BY_ITSELF, END_BY_TIMEOUT, END_BY_MEMORY, END_BY_SIGNAL, END_BY_OPERATOR, END_BY_CLIENT, END_BY_CLIENT_GONE, END_BY_DAEMON_STOP, END_CAUSES };
+extern const char *const end_cause_words[END_CAUSES];
+
 struct captured {
 	struct buffer bytes;
 	uint64_t dropped;
@@ -99,6 +103,7 @@ struct result {
 	int exec_errno;              /* the command could not be executed: why; 0 otherwise */
 	bool timed_out, oom;
 	struct { bool is_hit; int64_t value; } limits[LIMIT_NAMES];
+	enum end_cause end_cause;    /* of those that are asked for; the limits are timed_out and oom */
 	int64_t duration_us;
 	int64_t timeout_us;
 	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
@@ -133,6 +138,9 @@ void result_write_confinement(const struct result *r, struct json_writer *w);
 
 /* What would let a call through that the filter of this run refused, or NULL. Static string. */
 const char *result_allows_call(const struct result *r, const char *call);
+
+/* Writes what was used as one JSON object. */
+void result_write_usage(const struct result *r, struct json_writer *w);
 
 /* Writes how often each call was refused as one JSON object. */
 void result_write_calls(const struct refused_calls *c, struct json_writer *w);

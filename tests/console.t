@@ -80,12 +80,46 @@ def _():
         terminal.expect("running")
         terminal.keys("K")
         terminal.reply("y")
-        terminal.expect("signal 9", "0 live")
+        terminal.expect("killed: operator", "0 live")
         tap.equal(client.answer(1)["result"]["status"], 137, "the run's status")
         terminal.keys("q")
         tap.equal(terminal.status(), 0, "status of the console")
         before, after = terminal.modes()
         tap.equal(after, before, "the terminal's settings")
+
+
+@tap.test("what waits, what holds a run and who ended it, with the daemon itself", deadline=60)
+def _():
+    with Daemon("--jobs", "1") as daemon, Client(daemon) as client, Client(daemon) as other, console(daemon, columns=120) as terminal:
+        client.send("sandbox.run", command("sh", "-c", LOOP), 1)
+        terminal.expect("1 live, 1 runs", "sh -c i=0; while")
+        client.send("sandbox.run", command("echo", "queued", "one"), 2)
+        terminal.expect("1 live, 1 waiting, 2 runs", "echo queued one")
+        terminal.text("/sh -c\r4")
+        terminal.expect("held by", "seccomp command", "network none")
+        terminal.keys("K")
+        terminal.reply("y")
+        terminal.expect("state     killed: operator: an operator ended it", "of CPU time, at most")
+        terminal.keys("q")
+        terminal.expect("done", "0 live, 2 runs")
+        tap.equal([client.answer(number)["result"]["status"] for number in (1, 2)], [137, 0], "statuses")
+        for end, word in ((lambda subject: client.call("sandbox.kill", {"execution_id": subject}), "killed: client"), (lambda subject: other.close(), "client gone")):
+            client.call("events.subscribe", {"type": "sandbox.confined"})
+            other.send("sandbox.run", command("sleep", "1000"), 3)
+            subject = client.event("sandbox.confined")["subject"]
+            client.call("events.unsubscribe", {})
+            terminal.expect("1 live")
+            end(subject)
+            terminal.expect(word, "0 live")
+        with Client(daemon) as third:
+            third.send("sandbox.run", command("sh", "-c", LOOP), 4)
+            terminal.expect("1 live")
+            third.send("sandbox.run", command("true"), 5)
+            terminal.expect("1 live, 1 waiting")
+        terminal.expect("0 live, 6 runs")
+        data = [e["data"] for e in daemon.log() if e["type"] == "sandbox.executed"]
+        tap.equal([d.get("ended_by") for d in data], ["operator", None, "client", "client_gone", "client_gone", "client_gone"], "in the log: %r" % data)
+        tap.ok("failure" not in data[-1] and "failure" not in data[-2], "what was not begun did not fail")
 
 
 @tap.test("a script that is refused this and that shows each as an event with rule and process, in order, on the console and in --events", deadline=60)

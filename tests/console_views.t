@@ -18,14 +18,21 @@ LIMITS = {"timeout_ms": 60000, "memory_bytes": 536870912, "pids": 64}
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\x1bP+q\x1b\\ \u202egnp.exe\u2066 \u200b\u00ad\u0085\x9b2J \U0010ffff \x7f"
 
 
-def started(sequence, run, seconds, name, **more):
-    return event(sequence, "sandbox.started", run, seconds, schema=1, version="0.1.0", policy="0123456789abcdef" * 4, program="script", name=name, tier="namespace",
-                 limits=dict(LIMITS, **more), confinement={"namespaces": ["user", "mount", "pid"], "view": "mixed", "seccomp": "command"})
+HELD = {"namespaces": ["user", "mount", "pid"], "view": "mixed", "seccomp": "command", "network": "none", "cgroup_or_watchdog": "cgroup"}
+
+
+def usage(user, system, memory, processes=1):
+    return {"cpu_user_ms": user, "cpu_system_ms": system, "peak_memory_bytes": memory, "peak_processes": processes, "written_bytes": 0}
+
+
+def started(sequence, run, seconds, name, command=None, **more):
+    return event(sequence, "sandbox.started", run, seconds, schema=1, version="0.1.0", policy="0123456789abcdef" * 4, program="script", name=name, **({"command": command} if command else {}), tier="namespace",
+                 limits=dict(LIMITS, **more), confinement=dict(HELD, seccomp="none"))
 
 
 def story():
     n = iter(range(1, 1000))
-    events = [started(next(n), A, 1, "demo.py"), event(next(n), "process.started", A, 1.01, pid=700, pid_inside=2, parent_inside=1, command="python3 demo.py")]
+    events = [started(next(n), A, 1, "demo.py", "demo.py --fast \u202e"), event(next(n), "sandbox.confined", A, 1.005, confinement=HELD), event(next(n), "process.started", A, 1.01, pid=700, pid_inside=2, parent_inside=1, command="python3 demo.py")]
     for i in range(24):
         events.append(event(next(n), "resource.sample", A, 1.25 + i * .25, cpu_ms=100 + i * (60 + 90 * (i % 4)), memory_bytes=(10 + 3 * (i % 7)) << 20, processes=1 + i % 3,
                             workspace_bytes=4096, elapsed_ms=250 + i * 250))
@@ -38,10 +45,10 @@ def story():
         event(next(n), "output.stdout", A, 7.6, text="no newline at the end"),
         started(next(n), B, 8, "/tmp/\u202eevil\x1b[2J.py"),
         event(next(n), "net.denied", B, 8.1, decision="deny", rule="network none", count=2),
-        event(next(n), "sandbox.executed", B, 8.2, success=False, exit_code=3, duration_ms=200, error="Error: " + HOSTILE, observed=[], lost=0),
+        event(next(n), "sandbox.executed", B, 8.2, success=False, exit_code=3, duration_ms=200, error="Error: " + HOSTILE, usage=usage(120.5, 29.75, 40 << 20, 2), observed=[], lost=0),
         started(next(n), C, 9, "slow.py", timeout_ms=500),
         event(next(n), "limit.hit", C, 9.5, limit="wall-time", value=500),
-        event(next(n), "sandbox.executed", C, 9.6, success=False, signal=9, duration_ms=500, observed=[], lost=0),
+        event(next(n), "sandbox.executed", C, 9.6, success=False, signal=9, ended_by="timeout", duration_ms=500, usage=usage(5.25, 0, 2 << 20), observed=[], lost=0),
         started(next(n), D, 10, "held.py"), event(next(n), "sandbox.paused", D, 10.5, elapsed_ms=500),
         event(next(n), "events.dropped", "", 11, count=12, since=40),
         event(next(n), "thing.unknown", A, 12, some="thing " + HOSTILE),
@@ -50,13 +57,13 @@ def story():
 
 
 RUNS = [{"execution_id": A, "method": "sandbox.run", "state": "running"}, {"execution_id": D, "method": "sandbox.run", "state": "paused"},
-        {"execution_id": E, "method": "sandbox.execute", "state": "waiting"}]
+        {"execution_id": E, "method": "sandbox.run", "state": "waiting", "program": "command", "name": "/bin/echo", "command": "/bin/echo one two"}]
 
 
 def show(params):
     return {"execution_id": params["execution_id"], "state": "running", "method": "sandbox.run", "options": {},
             "program": {"kind": "script", "name": "demo.py", "text": "import os\n\nprint('\u6f22\u5b57')  # \u202e hidden\nx = '%s'\n" % ("long " * 40)},
-            "record": {"success": True, "output": {"n": 12345678901234567890}, "stdout": "", "confinement": {"seccomp": "command"}}}
+            "record": {"success": True, "output": {"n": 12345678901234567890}, "stdout": "", "confinement": HELD}}
 
 
 def pretended():
@@ -251,16 +258,61 @@ def _():
                 tap.like(script(daemon, [":events %d" % (COUNT + 3), ":settle"] + TO_A + [view] + opened + ["o", ":save-display a"])["a"], "OUTPUT of cccccc", "%s %r" % (view, opened))
 
 
+@tap.test("runs that wait are counted apart and have their names, from the event and from the list")
+def _():
+    queued = [event(COUNT + 1, "sandbox.queued", "f" * 32, 13, program="tool.call", name="extract"), event(COUNT + 2, "sandbox.queued", "9" * 32, 13.1, program="command", name="make", command="make -j2 \x1b[2J")]
+    with Pretended(story() + queued, RUNS + [{"execution_id": run * 32, "method": "sandbox.run", "state": "waiting"} for run in "f9"]) as daemon:
+        for size, counts in (("80x24", "2 live, 3 waiting"), ("120x40", "2 live, 3 waiting, 7 runs")):
+            picture = script(daemon, [":events %d" % (COUNT + 2), ":settle", ":save-display a"], size)["a"]
+            tap.like(picture.splitlines()[0], r" %s *$" % counts, "counts")
+            for row in ("ffffff extract +.*waiting", r"999999 make -j2 <U\+001B.*waiting", "eeeeee /bin/echo one two +.*waiting"):
+                tap.like(picture, row, "rows")
+
+
+@tap.test("memory and processor of runs that have ended are the record's, and sort so")
+def _():
+    with pretended() as daemon:
+        pictures = script(daemon, WAIT + [":sort MEM", ":save-display m", ":sort CPU", ":save-display c", "/evil<Enter>", "<Esc>", "4", ":settle", ":save-display d"])
+
+        def order(name):
+            return [line[1:7] for line in pictures[name].splitlines()[2:7]]
+        tap.like(pictures["m"], r"bbbbbb .* 74% +40\.0M", "of the record")
+        tap.equal(order("m"), [B[:6], A[:6], C[:6], E[:6], D[:6]], "by memory")
+        tap.equal(order("c"), [A[:6], B[:6], C[:6], E[:6], D[:6]], "by processor")
+        tap.like(pictures["d"], r"took +200ms; 149ms of CPU time, at most 40\.0M of memory and 2 processes", "in full")
+
+
+@tap.cases("a run whose end has {0} is shown as {1}", [
+    ({"signal": 9, "ended_by": "timeout"}, "timed out", "--timeout"), ({"signal": 9, "ended_by": "memory"}, "oom", "--memory"), ({"signal": 9, "ended_by": "operator"}, "killed: operator", "an operator ended it"),
+    ({"signal": 9, "ended_by": "client"}, "killed: client", "a client asked"), ({"signal": 9, "ended_by": "client_gone"}, "client gone", "went away"), ({"signal": 9, "ended_by": "daemon_stop"}, "killed: daemon", "the daemon ended"),
+    ({"signal": 15, "ended_by": "signal"}, "signal 15", "passed on"), ({"signal": 11}, "signal 11", ""), ({"failure": "view_lost", "error": "x"}, "view lost", ""), ({"failure": "seccomp_denied"}, "seccomp denied", "")])
+def _(data, word, why):
+    events = [started(1, A, 1, "x.py"), event(2, "sandbox.executed", A, 2, success=False, duration_ms=500, observed=[], lost=0, **data)]
+    with Pretended(events) as daemon:
+        pictures = script(daemon, [":events 2", ":settle", ":save-display a", "4", ":settle", ":save-display b"])
+        tap.like(pictures["a"], r"aaaaaa x\.py +%s  " % word, "the row")
+        tap.like(pictures["b"], r"(?m)^state +%s%s" % (word, ": .*" + why if why else "$"), "in full")
+
+
+@tap.test("the first picture of a live run has the confinement, and says whether all of it is in force yet")
+def _():
+    begun = started(1, A, 1, "x.py")
+    for events, line in (([begun], r"so far +seccomp none, files mixed, network none, memory cgroup; namespaces user,mount,pid"),
+                         ([begun, event(2, "sandbox.confined", A, 1.1, confinement=HELD)], r"held by +seccomp command, files mixed, network none, memory cgroup; namespaces")):
+        with Pretended(events, RUNS[:1], {"sandbox.show": lambda params: dict(show(params), record=None)}) as daemon:
+            tap.like(script(daemon, [":events %d" % len(events), "4", ":save-display a"], "120x24")["a"], line, "without an answer of the daemon")
+
+
 @tap.test("killing asks first, no is the default, and the question is bound to the run")
 def _():
     with pretended() as daemon:
         pictures = script(daemon, WAIT + TO_A + ["K", ":save-display a"])
-        tap.like(pictures["a"], r"(?m)^End aaaaaa demo\.py\? \[y/N\]$", "question")
+        tap.like(pictures["a"], r"(?m)^End aaaaaa demo\.py --fast <U\+202E>\? \[y/N\]$", "question")
         for answer in ("<Enter>", "n", "<Esc>", "x", "<Space>", "q"):
             script(daemon, WAIT + TO_A + ["K" + answer, ":settle"])
         tap.ok(not any(method == "sandbox.kill" for method, _ in daemon.asked), "no is the default")
         script(daemon, WAIT + TO_A + ["Ky", ":settle"])
-        tap.equal([p for m, p in daemon.asked if m == "sandbox.kill"], [{"execution_id": A}], "yes")
+        tap.equal([p for m, p in daemon.asked if m == "sandbox.kill"], [{"execution_id": A, "by": "operator"}], "yes")
         pictures = script(daemon, WAIT + ["/evil<Enter>", "<Esc>", "K", ":save-display b"])
         tap.like(pictures["b"], "bbbbbb has ended already", "a run that has ended")
 

@@ -254,7 +254,7 @@ static void act_on_run(struct console *c, enum action action)
 		return;
 	}
 	snprintf(c->acted_id, sizeof c->acted_id, "%s", run->id);
-	snprintf(label, sizeof label, "End %.6s %s? [y/N] ", run->id, run->name[0] ? run->name : run->program);
+	snprintf(label, sizeof label, "End %.6s %s? [y/N] ", run->id, run_label(run));
 	screen_forget_keys();
 	prompt_question(&c->prompt, label, console_now_ms() + QUESTION_PAUSE_MS, kill_run, NULL);
 }

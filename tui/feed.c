@@ -151,7 +151,7 @@ void feed_event(void *owner, struct json_slice event)
 	feed_tool_event(c, type, sequence > c->news_after);
 	if (run && strcmp(run->id, c->detail.id) == 0)
 		c->detail.stale = true;
-	c->list_wanted |= json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") || json_slice_is(type, "events.dropped");
+	c->list_wanted |= json_slice_is(type, "sandbox.queued") || json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") || json_slice_is(type, "events.dropped");
 }
 
 static void on_program(void *owner, const char *about, struct json_slice result, struct json_slice error)
@@ -172,11 +172,12 @@ static void on_program(void *owner, const char *about, struct json_slice result,
 	c->dirty = true;
 }
 
-static bool name_run(char *params, size_t size, const char *id)
+/* Whoever ends a run here is an operator. */
+static bool name_run(char *params, size_t size, const char *id, bool ends)
 {
 	/* Ids are the daemon's, plain words; what is none is not sent. */
 	return strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") == strlen(id) &&
-	       snprintf(params, size, "{\"execution_id\":\"%s\"}", id) < (int)size;
+	       snprintf(params, size, "{\"execution_id\":\"%s\"%s}", id, ends ? ",\"by\":\"operator\"" : "") < (int)size;
 }
 
 void feed_ask_program(struct console *c, struct run *run)
@@ -186,7 +187,7 @@ void feed_ask_program(struct console *c, struct run *run)
 
 	if (run->asked && (run->asked_at_end || !ended))
 		return;
-	if (!name_run(params, sizeof params, run->id) || !link_request(&c->link, "sandbox.show", params, on_program, run->id))
+	if (!name_run(params, sizeof params, run->id, false) || !link_request(&c->link, "sandbox.show", params, on_program, run->id))
 		return;
 	run->asked = true;
 	run->asked_at_end = ended;
@@ -204,9 +205,9 @@ static void on_control(void *owner, const char *about, struct json_slice result,
 
 void feed_control(struct console *c, const char *method, const char *id)
 {
-	char params[RUN_ID_MAX + 32], about[LINK_ABOUT_MAX];
+	char params[RUN_ID_MAX + 64], about[LINK_ABOUT_MAX];
 
 	snprintf(about, sizeof about, "%s %.6s", strchr(method, '.') ? strchr(method, '.') + 1 : method, id);
-	if (!name_run(params, sizeof params, id) || !link_request(&c->link, method, params, on_control, about))
+	if (!name_run(params, sizeof params, id, strcmp(method, "sandbox.kill") == 0) || !link_request(&c->link, method, params, on_control, about))
 		console_say(c, STYLE_DENY, "%s: there is no connection to the daemon", about);
 }

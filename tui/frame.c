@@ -40,14 +40,17 @@ bool console_shows_prompt(const struct console *c)
 
 static void draw_title(struct console *c)
 {
-	size_t live = 0;
-	char right[120];
+	size_t live = 0, waiting = 0;
+	char right[120], wait[40] = "", runs[40];
 	int column = 1, width;
 
-	for (const struct run *run = runs_newest(c->runs); run; run = run->older)
-		live += run_is_live(run);
-	snprintf(right, sizeof right, "%s%zu live, %zu runs ", c->lost ? "NO DAEMON  " : "", live, runs_count(c->runs));
-	width = (int)strlen(right);
+	for (const struct run *run = runs_newest(c->runs); run; run = run->older) {
+		waiting += run->state == RUN_WAITS;
+		live += run_is_live(run) && run->state != RUN_WAITS;
+	}
+	if (waiting)
+		snprintf(wait, sizeof wait, ", %zu waiting", waiting);
+	snprintf(runs, sizeof runs, ", %zu runs", runs_count(c->runs));
 	cells_paint(&c->cells, 0, 0, c->cells.columns, STYLE_TITLE);
 	if (c->cells.columns >= 100)
 		column += cells_text(&c->cells, 0, column, 8, STYLE_TITLE, "cordon  ");
@@ -62,6 +65,13 @@ static void draw_title(struct console *c)
 			snprintf(count, sizeof count, " %zu", c->tools.pending.count);
 		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++, views[id]->name, count);
 		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
+	}
+	/* How many there are in all is what a narrow title does without. */
+	for (int all = 1; all >= 0; all--) {
+		snprintf(right, sizeof right, "%s%zu live%s%s ", c->lost ? "NO DAEMON  " : "", live, wait, all ? runs : "");
+		width = (int)strlen(right);
+		if (column + width <= c->cells.columns)
+			break;
 	}
 	if (column + width <= c->cells.columns)
 		cells_text(&c->cells, 0, c->cells.columns - width, width, STYLE_TITLE, right);

@@ -84,8 +84,8 @@ static void list_runs(struct console *c, struct plain *p, const char *text)
 		char state[32], use[FORMAT_MAX];
 
 		snprintf(p->menu[p->menu_count], RUN_ID_MAX, "%s", run->id);
-		printf("%zu. %.8s %s, %s, memory %s, CPU %.0f%%, %" PRIu64 " files opened, %" PRIu64 " refused\n", ++p->menu_count, run->id, run->name[0] ? run->name : run->program,
-		       run_state_text(run, state), format_bytes(run->memory, use), run->cpu_percent, run->opened, run->denied);
+		printf("%zu. %.8s %s, %s, memory %s, CPU %.0f%%, %" PRIu64 " files opened, %" PRIu64 " refused\n", ++p->menu_count, run->id, run_label(run),
+		       run_state_text(run, state), format_bytes(run_memory(run), use), run->cpu_percent, run->opened, run->denied);
 	}
 	puts(p->menu_count ? "Name a run by its number: kill 1, pause 1, resume 1, show 1, output 1" : "Nothing has run yet.");
 }

@@ -129,11 +129,11 @@ static void take_text(struct json_slice data, const char *name, char *out, size_
 }
 
 /* "sandbox.execute" is execute. */
-static void take_method(struct json_slice item, char *out, size_t size)
+static void take_method(struct json_slice item, const char *name, char *out, size_t size)
 {
 	char method[64] = "";
 
-	take_text(item, "method", method, sizeof method);
+	take_text(item, name, method, sizeof method);
 	snprintf(out, size, "%s", strchr(method, '.') ? strchr(method, '.') + 1 : method);
 }
 
@@ -146,6 +146,26 @@ static void take_json(struct json_slice data, const char *name, struct buffer *o
 		buffer_add(out, value.text, value.length);
 }
 
+/* The whole part of a number, in whichever locale. */
+static int64_t whole_of(struct json_slice object, const char *name)
+{
+	struct json_slice value = value_of(object, name);
+
+	for (size_t at = 0; at < value.length; at++)
+		if (value.text[at] == '.')
+			value.length = at;
+	return value_number(value, 0);
+}
+
+static void on_queued(struct run *run, struct json_slice data, int64_t time_ns)
+{
+	(void)time_ns;
+	run->state = run->has_started || run->state == RUN_ENDED ? run->state : RUN_WAITS;
+	take_method(data, "program", run->program, sizeof run->program);
+	take_text(data, "name", run->name, sizeof run->name);
+	take_text(data, "command", run->command, sizeof run->command);
+}
+
 static void on_started(struct run *run, struct json_slice data, int64_t time_ns)
 {
 	struct json_slice limits = value_of(data, "limits");
@@ -156,11 +176,29 @@ static void on_started(struct run *run, struct json_slice data, int64_t time_ns)
 	run->timeout_ms = value_number(value_of(limits, "timeout_ms"), 0);
 	run->memory_limit = value_number(value_of(limits, "memory_bytes"), 0);
 	take_text(data, "name", run->name, sizeof run->name);
+	take_text(data, "command", run->command, sizeof run->command);
 	take_text(data, "program", run->program, sizeof run->program);
 	take_text(data, "tier", run->tier, sizeof run->tier);
 	take_text(data, "policy", run->policy, sizeof run->policy);
 	take_json(data, "limits", &run->limits);
 	take_json(data, "confinement", &run->confinement);
+}
+
+static void on_confined(struct run *run, struct json_slice data, int64_t time_ns)
+{
+	(void)time_ns;
+	run->is_confined = true;
+	take_json(data, "confinement", &run->confinement);
+}
+
+static void take_usage(struct run *run, struct json_slice usage)
+{
+	if (!usage.text)
+		return;
+	run->cpu_ms = whole_of(usage, "cpu_user_ms") + whole_of(usage, "cpu_system_ms");
+	run->cpu_percent = run->duration_ms > 0 ? 100.0 * (double)run->cpu_ms / (double)run->duration_ms : 0;
+	run->memory_top = whole_of(usage, "peak_memory_bytes");
+	run->processes = whole_of(usage, "peak_processes");
 }
 
 static void on_executed(struct run *run, struct json_slice data, int64_t time_ns)
@@ -172,6 +210,8 @@ static void on_executed(struct run *run, struct json_slice data, int64_t time_ns
 	run->signal = value_number(value_of(data, "signal"), -1);
 	run->duration_ms = value_number(value_of(data, "duration_ms"), 0);
 	run->cpu_percent = 0;
+	take_usage(run, value_of(data, "usage"));
+	take_text(data, "ended_by", run->ended_by, sizeof run->ended_by);
 	take_text(data, "error", run->error, sizeof run->error);
 	take_text(data, "failure", run->failure, sizeof run->failure);
 	take_json(data, "files", &run->files);
@@ -260,7 +300,9 @@ static const struct {
 	{ "syscall.denied", on_denied },
 	{ "net.denied", on_denied },
 	{ "limit.hit", on_limit },
+	{ "sandbox.queued", on_queued },
 	{ "sandbox.started", on_started },
+	{ "sandbox.confined", on_confined },
 	{ "sandbox.executed", on_executed },
 	{ "sandbox.paused", on_paused },
 	{ "sandbox.resumed", on_resumed },
@@ -329,8 +371,11 @@ void runs_apply_list(struct runs *r, struct json_slice list)
 		run->listed = true;
 		if (run->state != RUN_ENDED)
 			run->state = listed_state(value_of(item, "state"));
-		if (!run->program[0])
-			take_method(item, run->program, sizeof run->program);
+		if (run->has_started)
+			continue;
+		take_method(item, value_of(item, "program").text ? "program" : "method", run->program, sizeof run->program);
+		take_text(item, "name", run->name, sizeof run->name);
+		take_text(item, "command", run->command, sizeof run->command);
 	}
 	for (struct run *run = r->newest; run; run = run->older)
 		if (!run->listed && run_is_live(run))
@@ -359,16 +404,60 @@ int64_t run_left_ms(const struct run *run)
 	return run->timeout_ms <= 0 || !run_is_live(run) ? -1 : left < 0 ? 0 : left;
 }
 
+const char *run_label(const struct run *run)
+{
+	return run->command[0] ? run->command : run->name[0] ? run->name : run->program[0] ? run->program : "?";
+}
+
+int64_t run_memory(const struct run *run)
+{
+	return run_is_live(run) ? run->memory : run->memory_top;
+}
+
+/* What ended it: ended_by of the last event. */
+static const struct cause { const char *name, *word, *why; } CAUSES[] = {
+	{ "timeout", "timed out", "its time was over (--timeout)" },
+	{ "memory", "oom", "its processes used more memory than they may (--memory)" },
+	{ "operator", "killed: operator", "an operator ended it (K)" },
+	{ "client", "killed: client", "a client asked for its end" },
+	{ "client_gone", "client gone", "the client that waited for it went away" },
+	{ "daemon_stop", "killed: daemon", "the daemon ended, and it with it" },
+	{ "signal", NULL, "a signal that was passed on to it ended it" },
+};
+
+static const struct cause *cause_of(const struct run *run)
+{
+	for (size_t i = 0; i < sizeof CAUSES / sizeof *CAUSES; i++)
+		if (strcmp(CAUSES[i].name, run->ended_by) == 0)
+			return &CAUSES[i];
+	return NULL;
+}
+
+const char *run_state_why(const struct run *run)
+{
+	const struct cause *cause = cause_of(run);
+
+	return run->state == RUN_GONE ? "the daemon has it no more, and no event told of its end" : cause ? cause->why : "";
+}
+
 const char *run_state_text(const struct run *run, char text[32])
 {
+	const struct cause *cause = cause_of(run);
 	static const char *const LIVE[] = { [RUN_WAITS] = "waiting", [RUN_RUNS] = "running", [RUN_PAUSED] = "paused", [RUN_GONE] = "gone" };
 
 	if (run->state != RUN_ENDED)
 		return LIVE[run->state];
+	if (cause && cause->word)
+		return cause->word;
 	if (run->timed_out)
 		return "timed out";
-	if (run->failure[0])
-		return "failed";
+	if (run->failure[0]) {
+		/* The code, in words: view_lost is "view lost". */
+		snprintf(text, 32, "%.31s", run->failure);
+		for (char *at = text; *at; at++)
+			*at = *at == '_' ? ' ' : *at;
+		return text;
+	}
 	if (run->signal > 0)
 		snprintf(text, 32, "signal %d", (int)run->signal);
 	else if (run->exit_code > 0)

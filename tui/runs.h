@@ -25,14 +25,16 @@ struct run {
 	struct run *next_in_bucket, *newer, *older;
 	uint64_t number;                   /* counts up; the order in which they became known */
 	char id[RUN_ID_MAX];               /* visible */
+	char command[400];                 /* the command line; visible */
+	char ended_by[16];                 /* "": by itself, or not told */
 	char name[160], program[24], tier[24], policy[72], error[400], failure[48]; /* visible */
 	struct { char name[96], user[96]; int64_t version; } tool; /* whose call it was; visible */
 	enum run_state state;
-	bool has_started, success, timed_out, listed;
+	bool has_started, is_confined, success, timed_out, listed;
 	int64_t started_ns, ended_ns, timeout_ms, memory_limit;
 	int64_t elapsed_ms, cpu_ms, memory, memory_top, processes, workspace, duration_ms;
 	int64_t exit_code, signal;         /* -1: none */
-	double cpu_percent;
+	double cpu_percent;                /* of one processor: since the sample before, or of the whole run once that has ended */
 	uint64_t opened, denied;           /* files; everything that was refused */
 	uint64_t events;
 	struct series cpu, use;
@@ -64,8 +66,15 @@ size_t runs_count(const struct runs *r);
 /* From the newest on. */
 struct run *runs_newest(const struct runs *r);
 
-/* The state in a word or two, as of now: "running", "exit 3", "timed out". */
+/* The command line, or what else it is called. */
+const char *run_label(const struct run *run);
+
+/* What its processes have, or had at most when it has ended. */
+int64_t run_memory(const struct run *run);
+
+/* The state in a word or two, as of now: "running", "exit 3", "timed out"; and why it is that, or "". */
 const char *run_state_text(const struct run *run, char text[32]);
+const char *run_state_why(const struct run *run);
 enum style run_style(const struct run *run);
 bool run_is_live(const struct run *run);
 

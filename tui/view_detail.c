@@ -38,38 +38,73 @@ static void add_member(struct lines *out, const char *name, const struct buffer 
 	}
 }
 
+static struct json_slice record_of(const struct run *run)
+{
+	return value_of((struct json_slice){ run->shown.data, run->shown.length }, "record");
+}
+
+static bool has_record(const struct run *run)
+{
+	return !value_is_null(record_of(run));
+}
+
+/* What holds it, in short: of the record, or of the newest event that says it. */
+static void add_confinement(struct lines *out, const struct run *run)
+{
+	static const struct { const char *label, *name; } PARTS[] = { { "seccomp ", "seccomp" }, { ", files ", "view" }, { ", network ", "network" }, { ", memory ", "cgroup_or_watchdog" }, { "; namespaces ", "namespaces" } };
+	struct json_slice held = has_record(run) ? value_of(record_of(run), "confinement") : (struct json_slice){ run->confinement.data, run->confinement.length };
+	struct buffer text = BUFFER_INIT;
+
+	for (size_t i = 0; held.text && i < sizeof PARTS / sizeof *PARTS; i++) {
+		struct json_slice value = value_of(held, PARTS[i].name), item;
+
+		if (value_is_null(value))
+			continue;
+		buffer_add_text(&text, text.length ? PARTS[i].label : PARTS[i].label + strspn(PARTS[i].label, ",; "));
+		if (value.text[0] != '[')
+			value_shown(value, &text);
+		for (size_t at = 0, count = 0; value.text[0] == '[' && value_item(value, &at, &item); count++) {
+			buffer_add(&text, ",", count > 0);
+			value_shown(item, &text);
+		}
+	}
+	if (text.length)
+		lines_print(out, STYLE_PLAIN, "%s%s", run->is_confined || has_record(run) ? "held by   " : "so far    ", text.data);
+	buffer_free(&text);
+}
+
 static void add_facts(struct lines *out, const struct run *run)
 {
-	char state[32], text[FORMAT_MAX];
+	const char *why = run_state_why(run);
+	char state[32], text[FORMAT_MAX], cpu[FORMAT_MAX], use[FORMAT_MAX];
 
 	lines_print(out, STYLE_PLAIN, "run       %s", run->id);
-	lines_print(out, STYLE_PLAIN, "program   %s%s%s", run->program, run->name[0] ? " " : "", run->name);
-	lines_print(out, run_style(run), "state     %s", run_state_text(run, state));
+	lines_print(out, STYLE_PLAIN, "program   %s%s%s", run->program, run->command[0] || run->name[0] ? " " : "", run->command[0] ? run->command : run->name);
+	lines_print(out, run_style(run), "state     %s%s%s", run_state_text(run, state), *why ? ": " : "", why);
 	if (run->error[0])
 		lines_print(out, STYLE_DENY, "error     %s", run->error);
 	if (run->failure[0])
 		lines_print(out, STYLE_DENY, "failure   %s", run->failure);
 	if (run->started_ns)
-		lines_print(out, STYLE_PLAIN, "started   %s", format_date(run->started_ns, text));
+		lines_print(out, STYLE_PLAIN, "%s%s", run->state == RUN_WAITS ? "queued    " : "started   ", format_date(run->started_ns, text));
 	if (run->state == RUN_ENDED)
-		lines_print(out, STYLE_PLAIN, "took      %s", format_duration(run->duration_ms, text));
+		lines_print(out, STYLE_PLAIN, "took      %s; %s of CPU time, at most %s of memory and %" PRId64 " processes", format_duration(run->duration_ms, text),
+			    format_duration(run->cpu_ms, cpu), format_bytes(run->memory_top, use), run->processes);
 	else if (run_left_ms(run) >= 0)
 		lines_print(out, STYLE_PLAIN, "left      %s", format_duration(run_left_ms(run), text));
-	lines_print(out, STYLE_PLAIN, "tier      %s", run->tier);
-	lines_print(out, STYLE_PLAIN, "policy    %s", run->policy);
+	if (run->tier[0])
+		lines_print(out, STYLE_PLAIN, "tier      %s", run->tier);
+	add_confinement(out, run);
+	if (run->policy[0])
+		lines_print(out, STYLE_PLAIN, "policy    %s", run->policy);
 	lines_print(out, run->denied ? STYLE_DENY : STYLE_PLAIN, "files     %" PRIu64 " opened; %" PRIu64 " times something was refused", run->opened, run->denied);
 	lines_print(out, STYLE_PLAIN, "events    %" PRIu64, run->events);
-}
-
-static bool has_record(const struct run *run)
-{
-	return !value_is_null(value_of((struct json_slice){ run->shown.data, run->shown.length }, "record"));
 }
 
 /* What held it stands first, under a heading of its own. */
 static void add_record(struct lines *out, const struct run *run)
 {
-	struct json_slice record = value_of((struct json_slice){ run->shown.data, run->shown.length }, "record");
+	struct json_slice record = record_of(run);
 	struct json_slice parts[] = { value_of(record, "confinement"), record };
 	static const char *const NAMES[] = { "Confinement in force", "Record" };
 
@@ -115,7 +150,7 @@ static void make(struct console *c, struct run *run)
 	add_facts(&c->detail.head, run);
 	add_member(&c->detail.tail, "Limits", &run->limits);
 	if (!has_record(run))
-		add_member(&c->detail.tail, "Confinement, as far as it was set up at the start", &run->confinement);
+		add_member(&c->detail.tail, run->is_confined ? "Confinement in force" : "Confinement, as far as it is set up", &run->confinement);
 	add_member(&c->detail.tail, "Files", &run->files);
 	add_record(&c->detail.tail, run);
 	if (lines_count(&c->detail.program) == 0 || c->detail.program_of != run->answers) {

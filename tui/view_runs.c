@@ -41,15 +41,14 @@ static void text_left(const struct run *run, char *out)
 
 static void text_cpu(const struct run *run, char *out)
 {
-	if (run_is_live(run))
-		snprintf(out, FORMATTED, "%.0f%%", run->cpu_percent);
+	snprintf(out, FORMATTED, "%.0f%%", run->cpu_percent);
 }
 
 static void text_memory(const struct run *run, char *out)
 {
 	char text[FORMAT_MAX];
 
-	snprintf(out, FORMATTED, "%s", format_bytes(run_is_live(run) ? run->memory : run->memory_top, text));
+	snprintf(out, FORMATTED, "%s", format_bytes(run_memory(run), text));
 }
 
 static void text_processes(const struct run *run, char *out)
@@ -63,7 +62,7 @@ static void text_denied(const struct run *run, char *out) { snprintf(out, FORMAT
 
 static int by_number(int64_t a, int64_t b) { return (a > b) - (a < b); }
 static int by_cpu(const struct run *a, const struct run *b) { return (a->cpu_percent > b->cpu_percent) - (a->cpu_percent < b->cpu_percent); }
-static int by_memory(const struct run *a, const struct run *b) { return by_number(a->memory, b->memory); }
+static int by_memory(const struct run *a, const struct run *b) { return by_number(run_memory(a), run_memory(b)); }
 static int by_name(const struct run *a, const struct run *b) { return -strcasecmp(a->name, b->name); }
 static int by_state(const struct run *a, const struct run *b) { return by_number((int64_t)b->state, (int64_t)a->state); }
 static int by_denied(const struct run *a, const struct run *b) { return by_number((int64_t)a->denied, (int64_t)b->denied); }
@@ -85,14 +84,14 @@ static const struct column {
 } COLUMNS[] = {
 	{ "RUN", 6, false, text_id, by_age, 0 },
 	{ "PROGRAM", 0, false, NULL, by_name, 0 },
-	{ "TIER", 10, false, text_tier, NULL, 76 },
-	{ "STATE", 9, false, text_state, by_state, 0 },
+	{ "TIER", 10, false, text_tier, NULL, 100 },
+	{ "STATE", 16, false, text_state, by_state, 0 },
 	{ "LEFT", 7, true, text_left, NULL, 60 },
 	{ "CPU", 5, true, text_cpu, by_cpu, 50 },
 	{ "MEM", 6, true, text_memory, by_memory, 50 },
-	{ "PROC", 4, true, text_processes, NULL, 70 },
+	{ "PROC", 4, true, text_processes, NULL, 90 },
 	{ "FILES", 5, true, text_opened, by_opened, 70 },
-	{ "DENY", 4, true, text_denied, by_denied, 40 },
+	{ "DENY", 4, true, text_denied, by_denied, 44 },
 };
 #define COLUMN_COUNT ((int)(sizeof COLUMNS / sizeof *COLUMNS))
 
@@ -109,25 +108,26 @@ static int compare(const void *a, const void *b)
 
 static bool is_wanted(struct console *c, const struct run *run)
 {
-	char text[400], state[32];
+	char text[1000], state[32];
 
 	if (!c->table.filter[0])
 		return true;
-	snprintf(text, sizeof text, "%s %s %s %s %s", run->id, run->name, run->program, run->tier, run_state_text(run, state));
+	snprintf(text, sizeof text, "%s %s %s %s %s %s", run->id, run->name, run->command, run->program, run->tier, run_state_text(run, state));
 	return log_matches(c->table.filter, text);
 }
 
 static void fill(struct table_row *row, const struct run *run)
 {
-	const char *name;
+	const char *label = run_label(run), *slash = strrchr(run->name, '/');
 
 	snprintf(row->id, sizeof row->id, "%s", run->id);
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (COLUMNS[i].text)
 			COLUMNS[i].text(run, row->text.cells[i]);
-	/* Of a path, its end says most. */
-	name = strrchr(run->name, '/') && strrchr(run->name, '/')[1] ? strrchr(run->name, '/') + 1 : run->name;
-	snprintf(row->text.program, sizeof row->text.program, "%s", *name ? name : run->program[0] ? run->program : "?");
+	/* Of a script's path, its end says most. */
+	if (strcmp(run->program, "script") == 0 && slash && slash[1] && strncmp(label, run->name, strlen(run->name)) == 0)
+		label += slash + 1 - run->name;
+	snprintf(row->text.program, sizeof row->text.program, "%s", label);
 	row->text.style = run_style(run);
 }
 

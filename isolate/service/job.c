@@ -141,22 +141,12 @@ static void on_channel(evutil_socket_t fd, short what, void *argument)
 	server_publish(j->server);
 }
 
-/* An execution's end that its supervisor did not tell of. */
-static void publish_end(struct job *j, const char *sentence, const char *failure)
+/* One event of the daemon's own. Takes the emitter. */
+static void publish_own(struct job *j, struct emitter *e)
 {
-	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
 	const char *lines;
 	size_t length;
 
-	if (!e)
-		return;
-	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
-	emit_truth(e, EVENT_FIELD_SUCCESS, false);
-	emit_text(e, EVENT_FIELD_ERROR, sentence);
-	emit_text(e, EVENT_FIELD_FAILURE, failure);
-	emit_duration(e, EVENT_FIELD_DURATION, server_now_us() - j->begun_us);
-	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
-	emit_number(e, EVENT_FIELD_LOST, 0);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
 	if (length > 0)
@@ -164,7 +154,43 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
 	emitter_close(e, NULL);
 }
 
-/* Nobody waits for the answer of a detached execution: that it could not begin is told as its end, with the failure that stands in the answer. */
+static void publish_queued(struct job *j)
+{
+	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
+
+	if (!e)
+		return;
+	emit_begin(e, EVENT_TYPE_SANDBOX_QUEUED, 0);
+	emit_text(e, EVENT_FIELD_PROGRAM, j->program.kind);
+	if (j->program.name[0])
+		emit_bytes(e, EVENT_FIELD_NAME, j->program.name, strlen(j->program.name));
+	if (j->program.command[0])
+		emit_bytes(e, EVENT_FIELD_COMMAND, j->program.command, strlen(j->program.command));
+	publish_own(j, e);
+	j->is_queued = true;
+}
+
+/* An execution's end that its supervisor did not tell of; failure NULL: it was asked to end before it began. */
+static void publish_end(struct job *j, const char *sentence, const char *failure)
+{
+	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
+
+	if (!e)
+		return;
+	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
+	emit_truth(e, EVENT_FIELD_SUCCESS, false);
+	emit_text(e, EVENT_FIELD_ERROR, sentence);
+	if (failure)
+		emit_text(e, EVENT_FIELD_FAILURE, failure);
+	if (j->end_cause != END_BY_ITSELF)
+		emit_text(e, EVENT_FIELD_ENDED_BY, end_cause_words[j->end_cause]);
+	emit_duration(e, EVENT_FIELD_DURATION, server_now_us() - j->begun_us);
+	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
+	emit_number(e, EVENT_FIELD_LOST, 0);
+	publish_own(j, e);
+}
+
+/* Nobody waits for the answer of a detached execution, and of one that was queued an event told already: that it could not begin is told as its end, with the failure that stands in the answer. */
 static void publish_failure(struct job *j, const char *data, size_t length)
 {
 	cJSON *answer = cJSON_ParseWithLength(data, length), *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
@@ -226,11 +252,11 @@ static void answer(struct job *j, const char *sentence)
 		protocol_error_raw(&out, j->request_id, text + 1, length - 1);
 	} else if (text) {
 		protocol_error(&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
-		if (j->is_detached && !j->has_begun)
+		if ((j->is_detached || j->is_queued) && !j->has_begun)
 			publish_failure(j, text + 1, length - 1);
 	} else {
-		if (!j->has_ended && (j->has_begun || j->is_detached))
-			publish_end(j, sentence, failure_name(FAILURE_INTERNAL));
+		if (!j->has_ended && (j->has_begun || j->is_detached || j->is_queued))
+			publish_end(j, sentence, j->state == JOB_WAITS && j->end_cause != END_BY_ITSELF ? NULL : failure_name(FAILURE_INTERNAL));
 		protocol_error(&out, j->request_id, ERROR_FAILED, sentence, "{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
 	}
 	if (!j->is_errand)
@@ -380,6 +406,12 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	return status;
 }
 
+/* Errands and checks of source run nothing: no event tells of them. */
+static bool is_told_of(const struct job *j)
+{
+	return !j->is_errand && (j->method == METHOD_RUN || j->method == METHOD_EXECUTE || j->method == METHOD_TOOL_CALL);
+}
+
 struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *r, int streams[3], struct protocol_refusal *refusal)
 {
 	bool is_errand = action_exists(protocol_methods[r->method].name) && !action_runs_code(protocol_methods[r->method].name);
@@ -407,6 +439,7 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	snprintf(j->request_id, sizeof j->request_id, "%s", r->id);
 	snprintf(j->id, sizeof j->id, "%s", name.execution_id);
 	result_free(&name);
+	job_program_take(&j->program, protocol_methods[r->method].name, r->params);
 	link_job(s, j);
 	s->executions += !is_errand;
 	if (write_request(j, uid, r) < 0) {
@@ -416,7 +449,10 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 		return NULL;
 	}
 	start_next(s);
-	return job_find(s, name.execution_id);
+	j = job_find(s, name.execution_id);
+	if (j && j->state == JOB_WAITS && is_told_of(j))
+		publish_queued(j);
+	return j;
 }
 
 struct job *job_find(struct server *s, const char *id)
@@ -432,18 +468,20 @@ bool job_control(struct job *j, unsigned char byte)
 	return j->channel >= 0 && send(j->channel, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-void job_end(struct job *j)
+void job_end(struct job *j, enum end_cause cause)
 {
 	const struct timeval patience = { PATIENCE_S, 0 };
 	struct server *s = j->server;
 
-	j->wants_end = true;
+	if (j->end_cause == END_BY_ITSELF)
+		j->end_cause = cause;
 	if (j->state == JOB_WAITS) {
 		answer(j, "this execution was ended before it began");
 		free_job(j);
 		server_check_stop(s);
 		return;
 	}
+	job_control(j, (unsigned char)(CONTROL_CAUSE + j->end_cause));
 	job_control(j, SIGKILL);
 	event_add(j->on_patience, &patience);
 }
@@ -455,7 +493,7 @@ void job_disown(struct server *s, const struct connection *owner)
 		if (j->owner != owner)
 			continue;
 		j->owner = NULL;
-		job_end(j);
+		job_end(j, END_BY_CLIENT_GONE);
 	}
 }
 
@@ -473,6 +511,7 @@ void job_list(const struct server *s, struct buffer *out)
 		json_string(&w, j->id);
 		json_key(&w, "method");
 		json_string(&w, protocol_methods[j->method].name);
+		job_program_write(&j->program, &w);
 		json_key(&w, "state");
 		json_string(&w, STATES[j->state]);
 		json_key(&w, "supervisor");

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #include "isolate/events/emitter.h"
+#include "isolate/result.h"
+#include "isolate/service/job_program.h"
 #include "isolate/service/protocol.h"
 #include "isolate/service/server.h"
 
@@ -28,7 +30,9 @@ struct job {
 	enum job_state state;
 	bool has_begun, has_ended;           /* which events of it were seen */
 	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
-	bool wants_end;                      /* was told to end */
+	enum end_cause end_cause;            /* why it was told to end */
+	struct job_program program;
+	bool is_queued;                      /* an event told that it waits */
 	bool is_detached;                    /* nobody ever waited for its answer */
 	int request, answer, channel, pidfd; /* -1: none */
 	size_t request_length;
@@ -52,8 +56,8 @@ struct job *job_find(struct server *s, const char *id);
 /* Sends a byte to the supervisor: a signal, or CONTROL_PAUSE, CONTROL_RESUME. Returns false when there is no room for it, or nothing runs yet. */
 bool job_control(struct job *j, unsigned char byte);
 
-/* Ends an execution. One that waits is answered at once; the supervisor of one that does not end in five seconds is killed. */
-void job_end(struct job *j);
+/* Ends an execution, for a reason that its last event says. One that waits is answered at once; the supervisor of one that does not end in five seconds is killed. */
+void job_end(struct job *j, enum end_cause cause);
 
 /* The connection is gone: its executions end, and are answered to nobody. */
 void job_disown(struct server *s, const struct connection *owner);

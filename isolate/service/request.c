@@ -174,13 +174,16 @@ static bool show(struct connection *c, const struct protocol_request *r, struct 
 static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte, struct protocol_refusal *refusal)
 {
 	struct job *j = named_job(c, r, refusal);
+	char by[16] = "";
 
-	if (!j)
+	if (!j || (byte == SIGKILL && !protocol_text(r, "by", by, sizeof by, refusal)))
 		return false;
+	if (by[0] && strcmp(by, "operator") != 0 && strcmp(by, "client") != 0)
+		return refuse(refusal, ERROR_PARAMS, "by must be operator or client");
 	if (byte == SIGKILL) {
 		/* The answer first: ending an execution that waits answers its owner at once. */
 		say_true(c, r);
-		job_end(j);
+		job_end(j, strcmp(by, "operator") == 0 ? END_BY_OPERATOR : END_BY_CLIENT);
 		return true;
 	}
 	if (!job_control(j, byte))

@@ -94,7 +94,7 @@ static void on_stop(evutil_socket_t number, short what, void *argument)
 		for (struct job *j = s->jobs, *next; j; j = next) {
 			next = j->next;
 			if ((j->state == JOB_WAITS) == waiting)
-				job_end(j);
+				job_end(j, END_BY_DAEMON_STOP);
 		}
 	server_check_stop(s);
 }

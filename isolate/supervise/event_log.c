@@ -96,13 +96,57 @@ static void tell_limits(struct event_log *log, const struct options *o)
 	buffer_free(&text);
 }
 
+static void tell_confinement(struct event_log *log, const struct result *r)
+{
+	struct buffer confinement = BUFFER_INIT;
+	struct json_writer w;
+
+	json_begin(&w, &confinement);
+	result_write_confinement(r, &w);
+	if (!confinement.failed)
+		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
+	buffer_free(&confinement);
+}
+
+/* How many bytes at the end are the beginning of a character. */
+static size_t cut_off(const char *bytes, size_t length)
+{
+	for (size_t back = 1; back <= 3 && back <= length; back++) {
+		const unsigned char *at = (const unsigned char *)bytes + length - back;
+		uint32_t point;
+		bool truncated = false;
+
+		if (*at >= 0xc0)
+			return text_decode(at, back, &point, &truncated) == 0 && truncated ? back : 0;
+		if (*at < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+/* The words, where they are more than the name, as far as a piece holds them. What is cut is cut in front of a character. */
+static void tell_command(struct event_log *log, const struct program *p)
+{
+	struct buffer command = BUFFER_INIT;
+	size_t words = p->kind == PROGRAM_SCRIPT;
+
+	if (p->kind == PROGRAM_SCRIPT)
+		buffer_add(&command, p->name, strnlen(p->name, PIECE));
+	for (size_t i = 0; p->argv && p->argv[i] && command.length < PIECE; words++, i++) {
+		buffer_add(&command, " ", command.length > 0);
+		buffer_add(&command, p->argv[i], strnlen(p->argv[i], PIECE));
+	}
+	if (command.length > PIECE)
+		command.length = PIECE - cut_off(command.data, PIECE);
+	if (!command.failed && words > 1)
+		emit_bytes(log->emitter, EVENT_FIELD_COMMAND, command.data, command.length);
+	buffer_free(&command);
+}
+
 void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct result *r)
 {
 	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
 	const char *name = p->kind == PROGRAM_COMMAND ? p->argv[0] : p->name;
-	struct buffer confinement = BUFFER_INIT;
-	struct json_writer w;
-
 	if (!log || log->has_begun)
 		return;
 	log->has_begun = true;
@@ -113,13 +157,21 @@ void event_log_started(struct event_log *log, const struct options *o, const str
 	emit_text(log->emitter, EVENT_FIELD_PROGRAM, KINDS[p->kind]);
 	if (name)
 		emit_bytes(log->emitter, EVENT_FIELD_NAME, name, strnlen(name, PIECE));
+	if (p->kind != PROGRAM_BODY)
+		tell_command(log, p);
 	emit_text(log->emitter, EVENT_FIELD_TIER, r->tier ? r->tier : o->tier);
 	tell_limits(log, o);
-	json_begin(&w, &confinement);
-	result_write_confinement(r, &w);
-	if (!confinement.failed)
-		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
-	buffer_free(&confinement);
+	tell_confinement(log, r);
+	emit_end(log->emitter);
+	emit_flush(log->emitter);
+}
+
+void event_log_confined(struct event_log *log, const struct result *r)
+{
+	if (!log)
+		return;
+	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_CONFINED, 0);
+	tell_confinement(log, r);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -157,22 +209,6 @@ static void tell_output(struct event_log *log, bool is_error, const char *bytes,
 	emit_begin(log->emitter, is_error ? EVENT_TYPE_OUTPUT_STDERR : EVENT_TYPE_OUTPUT_STDOUT, 0);
 	emit_bytes(log->emitter, EVENT_FIELD_TEXT, bytes, length);
 	emit_end(log->emitter);
-}
-
-/* How many bytes at the end are the beginning of a character. */
-static size_t cut_off(const char *bytes, size_t length)
-{
-	for (size_t back = 1; back <= 3 && back <= length; back++) {
-		const unsigned char *at = (const unsigned char *)bytes + length - back;
-		uint32_t point;
-		bool truncated = false;
-
-		if (*at >= 0xc0)
-			return text_decode(at, back, &point, &truncated) == 0 && truncated ? back : 0;
-		if (*at < 0x80)
-			return 0;
-	}
-	return 0;
 }
 
 /* How much of a piece of output may be told. That the rest is not is said once. */
@@ -291,8 +327,22 @@ static void tell_sums(struct event_log *log, const struct result *r)
 	emit_words(log->emitter, EVENT_FIELD_OBSERVED, words, count);
 }
 
+static void tell_usage(struct event_log *log, const struct result *r)
+{
+	struct buffer text = BUFFER_INIT;
+	struct json_writer w;
+
+	json_begin(&w, &text);
+	result_write_usage(r, &w);
+	if (!text.failed)
+		emit_json(log->emitter, EVENT_FIELD_USAGE, text.data, text.length);
+	buffer_free(&text);
+}
+
 void event_log_close(struct event_log *log, struct result *r, const struct error *err)
 {
+	enum end_cause cause = r->timed_out ? END_BY_TIMEOUT : r->oom ? END_BY_MEMORY : r->end_cause;
+
 	if (!log)
 		return;
 	r->limits[LIMIT_NAME_EVENT_SIZE].is_hit = emitter_is_spent(log->emitter);
@@ -315,7 +365,11 @@ void event_log_close(struct event_log *log, struct result *r, const struct error
 		emit_number(log->emitter, EVENT_FIELD_EXIT_CODE, r->exit_code);
 	if (!err && r->signal > 0)
 		emit_number(log->emitter, EVENT_FIELD_SIGNAL, r->signal);
+	if (cause != END_BY_ITSELF)
+		emit_text(log->emitter, EVENT_FIELD_ENDED_BY, end_cause_words[cause]);
 	emit_duration(log->emitter, EVENT_FIELD_DURATION, r->duration_us);
+	if (!err)
+		tell_usage(log, r);
 	tell_sums(log, r);
 	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)emitter_lost(log->emitter));
 	emit_end(log->emitter);

@@ -46,6 +46,9 @@ int event_log_open(const struct options *options, const struct streams *streams,
 /* sandbox.started, the first time. */
 void event_log_started(struct event_log *log, const struct options *options, const struct program *program, const struct result *result);
 
+/* sandbox.confined. */
+void event_log_confined(struct event_log *log, const struct result *result);
+
 /* One event of a view. Rule is its id; pattern what it matches, "" for none. */
 void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern);
 

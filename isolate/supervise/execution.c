@@ -398,6 +398,7 @@ static int was_interrupted(struct execution *x)
 {
 	*x->err = (struct error)ERROR_INIT;
 	x->result->signal = x->view.interrupted;
+	x->result->end_cause = x->view.end_cause ? x->view.end_cause : END_BY_SIGNAL;
 	buffer_printf(&x->result->error, "Interrupted: signal %d came before the program was started", x->view.interrupted);
 	return 0;
 }

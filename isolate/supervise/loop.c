@@ -191,6 +191,8 @@ static void pass_signal(struct execution *x, int number)
 	x->interrupts += asks_to_end;
 	/* A body has no handlers to wait for, and somebody who asks three times means it. */
 	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
+		if (x->result->end_cause == END_BY_ITSELF && x->phase < ENDING)
+			x->result->end_cause = END_BY_SIGNAL;
 		x->result->signal = number;
 		loop_end(x);
 	} else if (x->phase == RUNNING) {
@@ -213,6 +215,8 @@ static void on_caller(struct execution *x)
 			pass_signal(x, numbers[i]);
 		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
 			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
+		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES && x->phase < ENDING)
+			x->result->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
 }
 
 static void on_notify(struct execution *x)

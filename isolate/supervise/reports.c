@@ -73,6 +73,7 @@ static void on_started(struct execution *x, const struct report *r)
 	x->first_us = r->at_us;
 	x->program_started = true;
 	x->started_us = clock_now_us();
+	event_log_confined(x->log, x->result);
 	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
 	for (int number = 1; number < 64; number++)
 		if (x->held_signals & (UINT64_C(1) << number))

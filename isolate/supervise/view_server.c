@@ -21,6 +21,7 @@
 #include "isolate/confine/message.h"
 #include "isolate/confine/report.h"
 #include "isolate/supervise/view_allow.h"
+#include "isolate/tiers/tier.h"
 
 #define READY_MS 20000
 #define STEP_MS 100
@@ -37,6 +38,8 @@ static bool is_interrupted(struct view_server *s, int interrupts)
 			s->interrupted = numbers[i];
 		else if (numbers[i] > 0 && numbers[i] < 64)
 			s->held_signals |= UINT64_C(1) << numbers[i];
+		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES)
+			s->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
 	}
 	return s->interrupted != 0;
 }

@@ -34,6 +34,7 @@ struct view_server {
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
 	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */
+	enum end_cause end_cause;     /* why */
 	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
 };
 

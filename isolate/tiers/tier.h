@@ -38,8 +38,8 @@ struct streams {
 	int events;      /* events are written here (non-blocking), a line each; -1: to the file that the options name, if any */
 };
 
-/* What else a byte on control may be. */
-enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129 };
+/* What else a byte on control may be: CONTROL_CAUSE and an enum end_cause say why the SIGKILL comes that follows. */
+enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129, CONTROL_CAUSE = 130 };
 
 #define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1 }
 
