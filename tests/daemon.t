@@ -79,7 +79,7 @@ def _():
     code = "import ctypes\nl = ctypes.CDLL(None)\nfor _ in range(3): l.setns(0, 0)\nfor i in range(500): print('x' * 4000)"
 
     def watched(name, *options):
-        result = run("run", "--events", os.path.join(directory, name), *options, "--", PYTHON, "-c", code).expect(0)
+        result = run("run", "--output-limit", "4000000", "--events", os.path.join(directory, name), *options, "--", PYTHON, "-c", code).expect(0)
         with open(os.path.join(directory, name), "rb") as file:
             events = [sandbox.strict_json(line.decode("utf-8")) for line in file]
         return result, [e for e in events if e["type"] not in ("resource.sample", "process.started", "process.exited", "output.stdout")], events

@@ -13,7 +13,7 @@ import threading
 import time
 
 from lib import leaks, sandbox, tap
-from lib.daemon import Client, Daemon
+from lib.daemon import Client, Daemon, command
 from lib.sandbox import PYTHON, run
 
 DOI = {
@@ -503,6 +503,40 @@ def _():
         tap.equal(answer["status"], 0, "in another session, without a respawn")
     with Served() as others:
         tap.equal(others.client.call("tool.list", {"user": "*"})["tools"], [], "another user's daemon, with libraries of its own, does not see it")
+
+
+@tap.test("what was decided about tools stays when runs have pushed it out of the log, once each and in sequence")
+def _():
+    with Served("--audit-size", "0.01", "--audit-keep", "0") as served:
+        def printed(*options):
+            return [json.loads(line) for line in run("events", "--audit", served.daemon.audit, *options).expect(0).out.splitlines()]
+        item = served.spawn(spec(), policy="operator_approval")
+        for _ in range(3):
+            served.call("t")
+        served.client.call("tool.promote", {"name": "t", "user": USER, "hash": item["hash"], "version": 1, "reason": "read"})
+        for _ in range(12):
+            served.client.call("sandbox.run", command("true"))
+        kept = os.path.join(served.daemon.directory, "decisions.ndjson")
+        tap.equal(stat.S_IMODE(os.stat(kept).st_mode), 0o600, "its mode")
+        tap.ok(not any(e["type"].startswith("tool.") for e in served.daemon.log()), "the log has none any more")
+        types = ["tool.promotion_pending", "tool.promoted"]
+        tap.equal([e["type"] for e in printed("--type", "tool.*")], types, "printed")
+        served.client.call("tool.revoke", {"name": "t", "user": USER, "hash": item["hash"], "version": 1, "reason": "oh"})
+        events = printed()
+        tap.equal([e["type"] for e in events if e["type"].startswith("tool.")], types + ["tool.revoked"], "the newest, which the log has, too, once")
+        numbers = [e["sequence"] for e in events]
+        tap.equal(numbers, sorted(set(numbers)), "in sequence")
+        tap.equal([e["type"] for e in printed("--since", str(numbers[1]), "--type", "tool.*")], ["tool.revoked"], "--since")
+        served.daemon.stop()
+        os.unlink(served.daemon.audit)
+        tap.equal([e["sequence"] for e in printed()], [e["sequence"] for e in events if e["type"].startswith("tool.")], "without a log")
+        with open(kept, "ab") as file:
+            file.write(b'{"sequence":')
+        served.daemon.start()
+        tap.like(served.daemon.said(), r"12 bytes at the end of the log \S+/decisions.ndjson are no whole event, and are cut", "said")
+        with Client(served.daemon) as client:
+            client.call("sandbox.run", command("true"))
+        tap.ok(served.daemon.log()[0]["sequence"] > numbers[-1] - 1, "numbers go on")
 
 
 @tap.test("a name alone means what is promoted, not a newer trial, nor one of another session, nor one that was taken back")

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "isolate/commands/answer.h"
@@ -30,13 +31,55 @@
 
 #define OLDEST 1000
 
+/* The decisions that were there when the reading began, in sequence; those that the log still has are not printed twice. */
+struct decisions {
+	FILE *file;
+	int64_t left;             /* bytes */
+	char *line;               /* the next one; length 0: none was read ahead */
+	size_t capacity, length;
+	struct event_line envelope;
+};
+
 struct reading {
 	const struct options *options;
 	struct event_filter filter;
 	uint64_t last;
 	char *line;
 	size_t capacity;
+	struct decisions decisions;
 };
+
+static bool print_line(struct reading *r, const struct event_line *envelope, const char *line, size_t length)
+{
+	/* Files are renamed under our hands: what was seen is not seen again. */
+	if (envelope->sequence <= r->last)
+		return true;
+	r->last = envelope->sequence;
+	return !event_filter_wants(&r->filter, envelope) || fwrite(line, 1, length, stdout) == length;
+}
+
+static bool has_decision(struct decisions *d)
+{
+	ssize_t length;
+
+	while (d->length == 0 && d->left > 0 && (length = getline(&d->line, &d->capacity, d->file)) > 0) {
+		d->left -= length;
+		if (d->line[length - 1] == '\n' && event_line_read(d->line, (size_t)length - 1, &d->envelope))
+			d->length = (size_t)length;
+	}
+	return d->length > 0;
+}
+
+/* Prints the decisions before a number that the log no longer has. */
+static bool print_decisions(struct reading *r, uint64_t before)
+{
+	struct decisions *d = &r->decisions;
+
+	for (; has_decision(d) && d->envelope.sequence < before; d->length = 0)
+		if (!print_line(r, &d->envelope, d->line, d->length))
+			return false;
+	return true;
+}
 
 /* Prints the lines of one file that are wanted. Returns false when standard output is gone. */
 static bool print_file(struct reading *r, FILE *file)
@@ -48,11 +91,7 @@ static bool print_file(struct reading *r, FILE *file)
 
 		if (r->line[length - 1] != '\n' || !event_line_read(r->line, (size_t)length - 1, &envelope))
 			continue; /* the line that is being written */
-		/* Files are renamed under our hands: what was seen is not seen again. */
-		if (envelope.sequence <= r->last)
-			continue;
-		r->last = envelope.sequence;
-		if (event_filter_wants(&r->filter, &envelope) && fwrite(r->line, 1, (size_t)length, stdout) != (size_t)length)
+		if (!print_decisions(r, envelope.sequence) || !print_line(r, &envelope, r->line, (size_t)length))
 			return false;
 	}
 	return fflush(stdout) == 0;
@@ -99,12 +138,40 @@ static int log_open(struct log_files *l, const char *path, struct error *err)
 	return 0;
 }
 
+/*
+ * Opened before the log, and read no further than it reached then: a decision stands in the log first, so one beyond the
+ * end of what is read of the log has no events before it that were not read.
+ */
+static int decisions_open(struct decisions *d, const char *log, struct error *err)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	audit_decisions_path(log, path, sizeof path);
+	d->file = fopen(path, "re");
+	if (!d->file && errno == ENOENT)
+		return 0;
+	if (!d->file || fstat(fileno(d->file), &st) != 0)
+		return error_set(err, FAILURE_PATH_MISSING, errno, "reading the log of decisions, %s", path);
+	d->left = st.st_size;
+	return 0;
+}
+
+static void decisions_close(struct decisions *d)
+{
+	if (d->file)
+		fclose(d->file);
+	free(d->line);
+}
+
 static int print_log(struct reading *r, const char *path, struct error *err)
 {
 	struct log_files log = { NULL, 0 };
-	int status = log_open(&log, path, err);
+	int status = decisions_open(&r->decisions, path, err);
 
-	if (status == 0 && log.count == 0 && !r->options->follow)
+	if (status == 0)
+		status = log_open(&log, path, err);
+	if (status == 0 && log.count == 0 && !r->decisions.file && !r->options->follow)
 		status = error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
 	for (size_t i = log.count; status == 0 && i-- > 0;) {
 		FILE *file = fdopen(log.fds[i], "r");
@@ -116,7 +183,10 @@ static int print_log(struct reading *r, const char *path, struct error *err)
 			log.fds[i] = -1;
 		}
 	}
+	if (status == 0 && (!print_decisions(r, UINT64_MAX) || fflush(stdout) != 0))
+		status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
 	log_close(&log);
+	decisions_close(&r->decisions);
 	return status;
 }
 

@@ -20,6 +20,23 @@ const struct event_field_text event_fields[EVENT_FIELDS] = {
 #undef EVENT_FIELD
 };
 
+bool event_is_decision(const char *type, size_t length)
+{
+	static const enum event_type DECISIONS[] = {
+#define EVENT_DECISION(id) EVENT_TYPE_##id,
+#include "isolate/events/events.def"
+#undef EVENT_DECISION
+	};
+
+	for (size_t i = 0; i < sizeof DECISIONS / sizeof *DECISIONS; i++) {
+		const char *name = event_types[DECISIONS[i]].name;
+
+		if (strlen(name) == length && memcmp(name, type, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 const struct event_field_text *event_next_field(const char **at, int *optional)
 {
 	const char *name = *at + strspn(*at, " ");

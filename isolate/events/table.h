@@ -7,6 +7,7 @@
 #ifndef CORDON_ISOLATE_EVENTS_TABLE_H
 #define CORDON_ISOLATE_EVENTS_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define EVENTS_SCHEMA 1
@@ -41,6 +42,9 @@ struct event_field_text {
 
 extern const struct event_type_text event_types[EVENT_TYPES];
 extern const struct event_field_text event_fields[EVENT_FIELDS];
+
+/* Whether a type, not terminated, is of a decision about a tool. */
+bool event_is_decision(const char *type, size_t length);
 
 /*
  * Takes the next name out of a list of fields at *at. Returns its row and moves *at, or NULL at the end of the list. *optional says whether it

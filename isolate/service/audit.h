@@ -4,7 +4,8 @@
  *
  * Opened for appending, written with whole lines in one write(2), never rewritten: a daemon that is killed loses the line that was being written and nothing else. A
  * torn last line is taken off when the log is opened again, so every line of it is whole. Above its size the file becomes FILE.1, that one FILE.2, and so on
- * up to the number to keep. Two daemons on one log are kept apart by a lock.
+ * up to the number to keep. What was decided about tools (EVENT_DECISION in events.def) is written once more, to a file beside it that is
+ * never rotated: no run can push it out. Two daemons on one log are kept apart by a lock.
  */
 #ifndef CORDON_ISOLATE_SERVICE_AUDIT_H
 #define CORDON_ISOLATE_SERVICE_AUDIT_H
@@ -19,6 +20,9 @@ struct audit;
 
 /* The default place: $XDG_STATE_HOME/cordon/events.ndjson, or below $HOME/.local/state. Returns false when neither is set. */
 bool audit_default_path(char *out, size_t size);
+
+/* Where the decisions of a log are: decisions.ndjson beside events.ndjson, FILE.decisions beside another name. */
+void audit_decisions_path(const char *log, char *out, size_t size);
 
 /*
  * Opens a log, makes it and its directory (0700) where they are missing. size: bytes after which it is rotated; keep: how many old ones stay. Returns NULL with
