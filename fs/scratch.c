@@ -313,17 +313,16 @@ static void write_line(struct buffer *text, const struct change *c)
 
 static int write_listing(struct walk *w, int directory, bool is_whole)
 {
-	int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	struct buffer text = BUFFER_INIT;
 	int status = 0;
 
 	if (w->count > 0)
 		qsort(w->changes, w->count, sizeof *w->changes, by_path);
-	for (size_t i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->count; i++)
 		write_line(&text, &w->changes[i]);
 	if (!is_whole)
 		buffer_add_text(&text, "?\t(not all is listed, and nothing is copied)\n");
-	}
 	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing changes.txt");
 	if (fd >= 0)
@@ -358,7 +357,7 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 		   struct error *err)
 {
 	/* The changes are counted; the directories that lead to them are not. */
-	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth, .overwrite = caps->overwrite };
+	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth, .overwrite = caps->overwrite, .written = caps->written };
 	struct walk *w = calloc(1, sizeof *w);
 	char files[PATH_MAX];
 	int status = -1, directory = -1;
@@ -373,7 +372,7 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 	w->caps = caps;
 	w->err = err;
 	is_whole = collect(w, upper) == 0;
-	if (mkdir(destination, 0755) != 0 || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
+	if (mkdir(destination, 0777) != 0 || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
 		error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
 		goto out;
 	}

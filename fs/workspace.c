@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/text.h"
+
 #define DEEPEST 128
 #define MOVED_MOST 1000000u /* names that are tried */
 
@@ -113,6 +115,30 @@ static bool is_dot(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+static void note_written(const struct walk *w, const char *name)
+{
+	struct workspace_written *written = w->caps->written;
+	struct buffer path = BUFFER_INIT, seen = BUFFER_INIT;
+
+	if (!written)
+		return;
+	buffer_add_text(&path, written->below);
+	for (unsigned i = 1; i < w->depth; i++)
+		buffer_printf(&path, "%s/", w->stack[i].name);
+	buffer_add_text(&path, name);
+	text_visible(&seen, path.data, path.length, TEXT_ONE_LINE);
+	buffer_add_text(&seen, "\n");
+	if (!path.failed && !seen.failed && written->more == 0 && written->count < WORKSPACE_NAMES_MOST &&
+	    written->names.length + seen.length <= WORKSPACE_NAMES_BYTES) {
+		buffer_add(&written->names, seen.data, seen.length);
+		written->count++;
+	} else {
+		written->more++;
+	}
+	buffer_free(&path);
+	buffer_free(&seen);
+}
+
 /* A new regular file in place of whatever has the name, but never through it. */
 static int export_file(struct walk *w, int from, const struct stat *st, int to, const char *name)
 {
@@ -132,6 +158,7 @@ static int export_file(struct walk *w, int from, const struct stat *st, int to, 
 	close(fd);
 	w->totals->bytes += (uint64_t)st->st_size;
 	w->totals->files++;
+	note_written(w, name);
 	return status;
 }
 

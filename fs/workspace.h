@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "isolate/error.h"
+#include "isolate/json_write.h"
 
 /* Copies the open file source into the new file name (one component) of the directory workspace. 0, or -1 with BAD_INPUT or RESOURCES_EXHAUSTED. */
 int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, struct error *err);
@@ -24,11 +25,22 @@ struct workspace_totals {
 	uint64_t skipped;  /* links, devices, sockets, fifos, and what was too deep or could not be opened */
 };
 
+/* What was written, so that whoever asked for it can look at just that. */
+#define WORKSPACE_NAMES_MOST 1000u
+#define WORKSPACE_NAMES_BYTES (256u << 10) /* of all of them as they are shown: a hostile one may be long */
+
+struct workspace_written {
+	const char *below;    /* stands before each name */
+	struct buffer names;  /* paths of files, visible, each with a newline behind it */
+	uint64_t count, more; /* those, and the files beyond them */
+};
+
 struct workspace_caps {
 	uint64_t files;    /* files and directories */
 	uint64_t bytes;    /* sum of st_size: a sparse file counts in full */
 	unsigned depth;
 	bool overwrite;       /* what is there may be replaced, and what the host's tools run written */
+	struct workspace_written *written; /* or NULL */
 };
 
 /*

@@ -67,6 +67,7 @@ void result_free(struct result *r)
 	buffer_free(&r->detail);
 	buffer_free(&r->out.bytes);
 	buffer_free(&r->err.bytes);
+	buffer_free(&r->export_written.names);
 	for (size_t i = 0; i < VIEW_REFUSALS; i++) {
 		free(r->view.refused[i].path);
 		free(r->view.refused[i].allow);
@@ -315,6 +316,19 @@ void result_write_confinement(const struct result *r, struct json_writer *w)
 	write_confinement(w, &r->confinement, &r->view);
 }
 
+static void write_exported_names(struct json_writer *w, const struct workspace_written *written)
+{
+	const char *at = written->names.data, *end = at ? at + written->names.length : NULL, *newline;
+
+	json_key(w, "names");
+	json_open_array(w);
+	for (; at && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
+		json_bytes(w, at, (size_t)(newline - at));
+	json_close_array(w);
+	json_key(w, "more");
+	json_integer(w, (int64_t)written->more);
+}
+
 static void write_end(struct json_writer *w, const struct result *r)
 {
 	json_key(w, "exit_code");
@@ -389,6 +403,7 @@ void result_write(const struct result *r, struct buffer *out)
 		json_integer(&w, (int64_t)r->exported_files);
 		json_key(&w, "skipped");
 		json_integer(&w, (int64_t)r->export_skipped);
+		write_exported_names(&w, &r->export_written);
 		json_key(&w, "error");
 		json_string(&w, r->export_error.code != FAILURE_NONE ? r->export_error.context : NULL);
 		if (r->has_scratch) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fs/workspace.h"
 #include "isolate/json_write.h"
 #include "isolate/options.h"
 
@@ -109,6 +110,7 @@ struct result {
 	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
 	uint32_t peak_processes;
 	uint64_t exported_files, export_skipped;
+	struct workspace_written export_written;
 	bool exported;               /* an export was asked for and begun */
 	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;

@@ -286,6 +286,21 @@ def _():
     tap.equal(os.listdir(os.path.join(place, ".git/hooks")), [], "the hooks")
 
 
+@tap.test("the record names what --export wrote: visibly, and no more than it says")
+def _():
+    out = os.path.join(leaks.scratch(), "out")
+    exported = shell("mkdir -p a/b; echo x > a/b/c; echo x > \"$(printf 'e\\033[1m\\nf')\"", "--export", out).expect(0).record["exported"]
+    tap.equal((sorted(exported["names"]), exported["more"], exported["files"]), (["a/b/c", "e<U+001B>[1m<U+000A>f"], 0, 2), "names")
+    out = os.path.join(leaks.scratch(), "many")
+    exported = shell("i=0; while [ $i -lt 1100 ]; do : > $i; i=$((i + 1)); done", "--export", out).expect(0).record["exported"]
+    tap.equal((len(exported["names"]), exported["more"], exported["files"]), (1000, 100, 1100), "many")
+    tap.ok(set(exported["names"]) < set(os.listdir(out)), "and they are there")
+    out = os.path.join(leaks.scratch(), "long")
+    exported = shell("d=$(printf %0250d 0); while [ ${#d} -lt 3000 ]; do d=$d/$(printf %0250d 0); done; mkdir -p $d; cd $d; for i in $(seq 200); do : > $i; done",
+                     "--export", out).expect(0).record["exported"]
+    tap.ok(sum(map(len, exported["names"])) <= 256 << 10 and len(exported["names"]) + exported["more"] == 200 > len(exported["names"]), "long")
+
+
 @tap.test("--export replaces nothing and leaves out what tools run, unless --overwrite says so; it honours the umask and makes no set-id file")
 def _():
     out = os.path.join(leaks.scratch(), "out")
@@ -296,6 +311,7 @@ def _():
     try:
         record = shell(script, "--export", out).record
         tap.like(record["exported"]["error"], "--overwrite", "what is left out is said")
+        tap.equal((sorted(record["exported"]["names"]), record["exported"]["more"]), (["kept", "own"], 0), "what was written")
         tap.equal(sorted(os.listdir(out)), ["kept", "own", "sub"], "what is there")
         tap.equal(os.listdir(os.path.join(out, "sub")), [], "and below")
         tap.equal(os.stat(os.path.join(out, "own")).st_mode & 0o7777, 0o750, "permissions")

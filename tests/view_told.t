@@ -116,6 +116,10 @@ def _():
     source = "import os, socket\nos.symlink('/etc/passwd', 'evil'); os.symlink(b'a\\nM file\\x1b[2J', 'lines'); os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('sock')\nos.unlink('file'); os.symlink('x', 'file'); open('new', 'w').write('n')"
     result = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", 'cd /s && exec "$@"', "sh", PYTHON, "-c", source)
     tap.equal(result.record["stderr"], "", "it ran")
+    umask = os.umask(0)
+    os.umask(umask)
+    tap.equal(os.stat(out + "/scratch-1/changes.txt").st_mode & 0o777, 0o666 & ~umask, "its permissions")
+    tap.equal(result.record["exported"]["names"], ["scratch-1/files/new"], "the record names what is copied")
     changes = open(out + "/scratch-1/changes.txt").read().splitlines()
     tap.equal(changes, ["A evil\t-> /etc/passwd", "M file\t-> x", "A lines\t-> a<U+000A>M file<U+001B>[2J", "A new", "A pipe\t(pipe)", "A sock\t(socket)"], "the lines")
     tap.equal(sorted(os.listdir(out + "/scratch-1/files")), ["new"], "and only files are copied")

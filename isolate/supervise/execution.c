@@ -256,8 +256,11 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
 	const struct scratch_below below = { path ? path : source, x->view.policy };
 	struct workspace_totals totals = { 0 };
 	uint64_t changes = 0;
+	char layer[48];
 	int host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
 
+	snprintf(layer, sizeof layer, SCRATCH_LAYER "%zu/files/", i + 1);
+	x->result->export_written.below = layer;
 	if (asprintf(&destination, "%s/" SCRATCH_LAYER "%zu", x->options->export_dir, i + 1) < 0)
 		destination = NULL;
 	status = !destination ? error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed") : host < 0 ? error_set(err, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source)
@@ -268,6 +271,7 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
 	free(destination);
 	x->result->exported_files += totals.files;
 	x->result->export_skipped += totals.skipped;
+	x->result->export_written.below = "";
 	x->result->scratch_changes += changes;
 	x->result->has_scratch = true;
 	return status;
@@ -279,7 +283,7 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
  */
 static void export(struct execution *x)
 {
-	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100, .overwrite = x->options->overwrite };
+	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100, .overwrite = x->options->overwrite, .written = &x->result->export_written };
 	struct result *r = x->result;
 	struct workspace_totals totals;
 	struct error why_not = ERROR_INIT;
@@ -293,6 +297,7 @@ static void export(struct execution *x)
 		if (export_layer(x, i, &caps, &why) < 0)
 			note_export_failure(x, &why);
 	}
+	r->export_written.below = "";
 	/* Nothing that the program made may pass for a layer. */
 	if (workspace_export(x->workspace, x->options->export_dir, &caps, x->composition.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
 		note_export_failure(x, &why_not);
