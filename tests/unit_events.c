@@ -120,11 +120,17 @@ static void test_budget(void)
 	for (at = lines; (at = memmem(at, (size_t)(lines + length - at), "\"event-size\"", 12)); at++)
 		hits++;
 	ok(hits == 1 && all_lines_good(lines, length, &count) && emitter_lost(e) == 1001 - count, "which is said once, and the lost are counted");
+	emit_begin(e, EVENT_TYPE_LIMIT_HIT, 0);
+	emit_text(e, EVENT_FIELD_LIMIT, "wall-time");
+	emit_end(e);
+	lines = emitter_lines(e, &length);
+	ok(memmem(lines, length, "wall-time", 9) != NULL, "another limit that is hit is told all the same");
 	emit_last(e);
 	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	ok(memmem(lines, length, "sandbox.executed", 16) != NULL, "the last ones come all the same");
+	ok(memmem(lines, length, "sandbox.executed", 16) != NULL && memmem(lines, length, "events.dropped", 14) != NULL,
+	   "the last ones come all the same, and what was dropped is said");
 	emitter_close(e, NULL);
 }
 

@@ -40,7 +40,7 @@ struct emitter {
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, untold;
 	uint64_t budget, told;   /* bytes; no budget: 0 */
-	bool spent;
+	bool spent, exempt;      /* the budget; the line at hand from it */
 	time_t second;           /* whose text is in stamp */
 	char stamp[24];
 	size_t start, end, length;
@@ -211,6 +211,7 @@ static void begin(struct emitter *e, enum event_type type, int64_t time_ns)
 {
 	e->length = 0;
 	e->too_long = e->has_field = false;
+	e->exempt = type == EVENT_TYPE_LIMIT_HIT; /* few, and what a reader of a flood must know */
 	add_text(e, "{\"sequence\":");
 	add_number(e, e->sequence);
 	add_text(e, ",\"specversion\":\"1.0\",\"id\":\"");
@@ -272,11 +273,12 @@ static void store(struct emitter *e)
 
 static void end(struct emitter *e)
 {
-	if (e->last || e->budget == 0 || e->told + e->length + 3 <= e->budget) {
+	if (e->last || e->exempt || e->budget == 0 || e->told + e->length + 3 <= e->budget) {
 		store(e);
 		return;
 	}
 	e->lost++;
+	e->untold++;
 	e->length = 0;
 	if (e->spent)
 		return;
