@@ -968,7 +968,7 @@ def _():
 @test("a body sees the view in its own namespace, in /tmp too")
 def _():
     top = project()
-    result = sandbox.body("import os\nreturn [open('/p/README').read(), os.path.exists('/p/.env'), sorted(os.listdir('/tmp/p'))]", "--allow", "os", "--permit", "open", "--ro", top + ":/p",
+    result = sandbox.body("import os\nreturn [open('/p/README').read(), os.path.exists('/p/.env'), sorted(os.listdir('/tmp/p'))]", "--allow", "os", "--permit", "open,os", "--ro", top + ":/p",
                           "--ro", top + ":/tmp/p")
     tap.equal(result.record["output"][:2], ["hello\n", False], "what it returned\n%s" % result)
     tap.ok(".ssh" not in result.record["output"][2] and "src" in result.record["output"][2], "and the one below /tmp")
