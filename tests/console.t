@@ -413,7 +413,7 @@ def _():
             tap.equal((status, errors), (0, b""), "status, standard error")
             text = (shown + rest).decode()
             tap.ok("\x1b" not in text, "no control sequence")
-            for what in (r"fs\.denied DENY cat\[\d+\] %s/\.env read rule secret:env" % re.escape(tree), r"output\.stdout out <U\+001B>\[31mx", r"1\. \w{8} sh, exit 4", "There is no run of that number",
+            for what in (r"fs\.denied DENY cat\[\d+\] %s/\.env read rule secret:env" % re.escape(tree), r"output\.stdout out <U\+001B>\[31mx", r"1\. \w{8} sh -c cat .*, exit 4, memory", "There is no run of that number",
                          "There is no such command", "state     exit 4", r"(?m)^<U\+001B>\[31mx$"):
                 tap.like(text, what, "lines")
 

@@ -118,6 +118,7 @@ def _():
         user = sandbox.NOBODY if os.getuid() == 0 else None
         record = run_code("print('on')", user=user, preexec=small).expect(0).record
         tap.equal(record["stdout"], "on\n", "another run of the same user")
+        tap.equal(sandbox.body("return 1", user=user, preexec=small).expect(0).record["output"], 1, "and a body")
         tap.like(" ".join(record["confinement"]["does_not_stop"]), "in flight", "does_not_stop")
     finally:
         sandbox.finish(process)  # which closes its input

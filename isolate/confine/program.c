@@ -97,7 +97,7 @@ static int confine_child(struct program_start *s)
 		return -1;
 	if (!(p->limits.flags & LIMIT_ISOLATED))
 		landlock_scope(&s->layers);
-	if (install_filter(s) < 0)
+	if (install_filter(s) < 0 || rlimits_open_files(&p->limits, &s->error) < 0)
 		return -1;
 	s->layers |= LAYER_SECCOMP;
 	return 0;

@@ -79,11 +79,15 @@ static int limit_core(struct error *err)
 	return set(RLIMIT_CORE, "RLIMIT_CORE", most, most, err);
 }
 
+int rlimits_open_files(const struct confine_limits *limits, struct error *err)
+{
+	return set(RLIMIT_NOFILE, "RLIMIT_NOFILE", limits->open_files, limits->open_files, err);
+}
+
 int rlimits_apply(const struct confine_limits *limits, unsigned own_processes, struct error *err)
 {
 	if (limit_core(err) < 0 || limit_shared(err) < 0 ||
-	    set(RLIMIT_FSIZE, "RLIMIT_FSIZE", limits->fsize_bytes, limits->fsize_bytes, err) < 0 ||
-	    set(RLIMIT_NOFILE, "RLIMIT_NOFILE", limits->open_files, limits->open_files, err) < 0)
+	    set(RLIMIT_FSIZE, "RLIMIT_FSIZE", limits->fsize_bytes, limits->fsize_bytes, err) < 0)
 		return -1;
 	if (limits->cpu_seconds > 0 && set(RLIMIT_CPU, "RLIMIT_CPU", limits->cpu_seconds, limits->cpu_seconds + 1, err) < 0)
 		return -1;

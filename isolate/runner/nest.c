@@ -218,7 +218,7 @@ static int confine_program(struct nest *n, struct confession *c)
 		return -1;
 	if (!(limits->flags & LIMIT_ISOLATED))
 		landlock_scope(&c->layers);
-	if (install_filter(limits, &c->error) < 0)
+	if (install_filter(limits, &c->error) < 0 || rlimits_open_files(limits, &c->error) < 0)
 		return -1;
 	c->layers |= LAYER_SECCOMP;
 	return 0;
