@@ -25,7 +25,7 @@ def until(take, most=200000):
 
 # name, what is taken inside, most of it that a run may get, what the neighbour does then
 TAKEN = [
-    ("inotify instances", "print(until(lambda: libc.inotify_init1(0)))", 16, "libc.inotify_init1(0)"),
+    ("inotify instances", "print(until(lambda: libc.inotify_init1(0)))", 8, "libc.inotify_init1(0)"),
     ("queued signals",
      "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN + 5])\n"
      "print(until(lambda: libc.sigqueue(os.getpid(), signal.SIGRTMIN + 5, None)))", 2048,

@@ -259,6 +259,29 @@ def _(_name, source):
     tap.equal((record["success"], record["oom"]), (False, True), "ended as out of memory: %r" % record["error"])
 
 
+@tap.test("what processes share is not counted twice, also while they end")
+def _():
+    source = ("import os\nb = bytearray(90 << 20)\n"
+              "children = []\nfor i in range(6):\n    pid = os.fork()\n    if pid == 0:\n        os.sched_yield(); os._exit(0)\n    children.append(pid)\n"
+              "for pid in children: os.waitpid(pid, 0)\nprint('done')")
+    for _turn in range(10):
+        record = run_code(source, "--memory", "128", "--timeout", "10").record
+        tap.equal((record["stdout"], record["oom"]), ("done\n", False), record["error"])
+        tap.ok(record["usage"]["peak_memory_bytes"] <= 128 << 20, "the peak is no more than the limit: %r" % record["usage"])
+
+
+@tap.test("System V memory that is mapped counts once")
+def _():
+    cc = sandbox.need("cc")
+    place = leaks.scratch()
+    with open(place + "/a.c", "w") as file:
+        file.write(SEGMENTS.replace("i < 30", "i < 2").replace("shmdt(p);", ""))
+    subprocess.run([cc, "-o", place + "/a", place + "/a.c"], check=True)
+    os.chmod(place + "/a", 0o755)
+    record = run("run", "--json", "--memory", "64", "--copy-in", place + "/a", "--timeout", "1", "--", "./a").record
+    tap.equal((record["oom"], record["timed_out"]), (False, True), "40 MB of 64: %r" % record["error"])
+
+
 @tap.test("a program that asks how much memory there is hears of its limit")
 def _():
     tap.like(shell("head -n 1 /proc/meminfo", "--memory", "100").expect(0).record["stdout"], r"^MemTotal: +102400 kB\n$", "MemTotal")

@@ -133,7 +133,7 @@ static int write_proc(const char *path, const char *text)
  * namespaces need no number: the filter refuses the one, and without a user namespace nobody makes the others.
  */
 static const struct { const char *name, *value; } NAMESPACE_LIMITS[] = {
-	{ "max_inotify_instances", "16" },   /* of 128 that a user usually has */
+	{ "max_inotify_instances", "8" },    /* of 128 that a user usually has */
 	{ "max_inotify_watches", "16384" },
 };
 

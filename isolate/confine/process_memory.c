@@ -128,7 +128,7 @@ void process_memory_read(pid_t pid, struct process_memory *memory)
 		memory->bytes = thread < 0 ? UINT64_MAX : sum_of(status);
 }
 
-uint64_t process_memory_share(pid_t pid)
+uint64_t process_memory_share(pid_t pid, uint64_t *shared)
 {
 	char status[STATUS_BYTES], rollup[2048], path[40];
 	uint32_t threads;
@@ -137,9 +137,10 @@ uint64_t process_memory_share(pid_t pid)
 	if (thread <= 0)
 		return thread < 0 ? UINT64_MAX : 0;
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)thread);
-	/* A process that made itself undumpable gains nothing by it. */
+	/* A process that made itself undumpable gains nothing by it; one that has ended meanwhile holds nothing. */
 	if (proc_file_read(path, rollup, sizeof rollup) <= 0 || !strstr(rollup, "\nPss:"))
-		return sum_of(status);
+		return read_status(thread, status) && has_memory(status) ? sum_of(status) : 0;
+	*shared += 1024 * value_of(rollup, "\nPss_Shmem:");
 	return 1024 * (value_of(rollup, "\nPss:") + value_of(rollup, "\nSwapPss:") + value_of(status, "\nVmPTE:") +
 		       value_of(status, "\nHugetlbPages:"));
 }

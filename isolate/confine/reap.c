@@ -161,6 +161,9 @@ static bool look(struct loop *l, struct watch_totals *now)
 	if (watch_look(whole_namespace(l), now) != 0)
 		return false;
 	usage->watch_samples++;
+	/* A sum that counts shared pages once for each process says only that a closer look is worth its price. */
+	if (l->limits->memory_bytes > 0 && now->bytes > l->limits->memory_bytes)
+		now->bytes = watch_exact(whole_namespace(l), now->processes);
 	if (now->bytes > usage->peak_memory_bytes && now->bytes != UINT64_MAX)
 		usage->peak_memory_bytes = now->bytes;
 	if (now->processes > usage->peak_processes)
@@ -186,8 +189,7 @@ static void watch(struct loop *l)
 		end_all(l);
 		return;
 	}
-	if (most > 0 && now.bytes > most &&
-	    watch_confirms(whole_namespace(l), most, now.processes)) {
+	if (most > 0 && now.bytes > most && !l->ending) {
 		l->ended->limits |= REPORT_LIMIT_MEMORY;
 		end_all(l);
 	}

@@ -26,7 +26,7 @@
 
 struct visit {
 	void (*act)(struct visit *, pid_t);
-	uint64_t bytes;
+	uint64_t bytes, shared;
 	uint32_t count;
 	int number;                               /* the signal to send */
 	void (*told)(void *context, pid_t pid);
@@ -99,7 +99,7 @@ static void add_memory(struct visit *v, pid_t pid)
 
 static void add_share(struct visit *v, pid_t pid)
 {
-	add_bytes(v, process_memory_share(pid));
+	add_bytes(v, process_memory_share(pid, &v->shared));
 }
 
 static void kill_one(struct visit *v, pid_t pid)
@@ -147,14 +147,16 @@ int watch_look(bool whole_namespace, struct watch_totals *totals)
 	return status;
 }
 
-bool watch_confirms(bool whole_namespace, uint64_t limit, uint32_t processes)
+uint64_t watch_exact(bool whole_namespace, uint32_t processes)
 {
 	struct visit v = { .act = add_share };
-	int status = visit_all(whole_namespace, &v);
+	uint64_t ipc;
 
-	if (whole_namespace)
-		add_bytes(&v, process_memory_ipc(processes));
-	return status == 0 && v.bytes > limit;
+	if (visit_all(whole_namespace, &v) != 0)
+		return UINT64_MAX;
+	ipc = whole_namespace ? process_memory_ipc(processes) : 0;
+	add_bytes(&v, ipc > v.shared ? ipc - v.shared : 0);
+	return v.bytes;
 }
 
 uint64_t watch_own_resident(void)

@@ -2,8 +2,8 @@
 /*
  * What all processes of a sandbox use together, read from /proc by its PID 1.
  *
- * Memory is summed at each look; pages that processes share are counted once for each, so before anything is
- * ended for it the proportional sizes, which are exact but cost more to read, must agree.
+ * Memory is summed at each look; pages that processes share are counted once for each, so what is beyond a
+ * limit is summed again by the proportional sizes, which are exact but cost more to read.
  */
 #ifndef CORDON_ISOLATE_CONFINE_WATCH_H
 #define CORDON_ISOLATE_CONFINE_WATCH_H
@@ -25,8 +25,11 @@ struct watch_totals {
  */
 int watch_look(bool whole_namespace, struct watch_totals *totals);
 
-/* Whether the proportional sizes of the same processes, so many, come to more than limit bytes. */
-bool watch_confirms(bool whole_namespace, uint64_t limit, uint32_t processes);
+/*
+ * What the same processes, so many, hold by their proportional sizes, in bytes. System V memory may be mapped
+ * or not, and counts as the larger of that and of all mapped shared memory: at most half of both escapes.
+ */
+uint64_t watch_exact(bool whole_namespace, uint32_t processes);
 
 /* Bytes of memory that the caller itself has resident, 0 when that cannot be read. */
 uint64_t watch_own_resident(void);
