@@ -159,14 +159,6 @@ uint64_t watch_exact(bool whole_namespace, uint32_t processes)
 	return v.bytes;
 }
 
-uint64_t watch_own_resident(void)
-{
-	struct process_memory memory;
-
-	process_memory_read(getpid(), &memory);
-	return memory.bytes;
-}
-
 unsigned watch_kill_all(bool whole_namespace)
 {
 	struct visit v = { .act = kill_one };

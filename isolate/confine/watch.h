@@ -26,13 +26,11 @@ struct watch_totals {
 int watch_look(bool whole_namespace, struct watch_totals *totals);
 
 /*
- * What the same processes, so many, hold by their proportional sizes, in bytes. System V memory may be mapped
- * or not, and counts as the larger of that and of all mapped shared memory: at most half of both escapes.
+ * What the same processes, so many, hold by their proportional sizes, in bytes. System V memory can
+ * be among the mapped shared memory, so the larger of the two sums counts: a program that has both apart
+ * holds at most twice the limit.
  */
 uint64_t watch_exact(bool whole_namespace, uint32_t processes);
-
-/* Bytes of memory that the caller itself has resident, 0 when that cannot be read. */
-uint64_t watch_own_resident(void);
 
 /* Calls act for each of those processes. Returns 0, or -1 with errno when /proc cannot be read. */
 int watch_each(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context);
