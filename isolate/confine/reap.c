@@ -76,7 +76,7 @@ static void look_last(struct loop *l, bool main_has_ended)
 	l->looked_last = true;
 }
 
-static bool look(struct loop *l, struct watch_totals *now);
+static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now);
 
 /* Reaps whoever has ended. Returns false when no child is left. */
 static bool reap(struct loop *l)
@@ -106,7 +106,7 @@ static bool reap(struct loop *l)
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
 			report_stamp(l->ended);
-			look(l, &now);
+			look(l, 1, &now); /* a program that reached a limit and ended was not seen while it lived */
 			if (!(l->limits->flags & LIMIT_WAIT_ALL))
 				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
@@ -153,14 +153,18 @@ static bool is_full(const char *path)
 	return statvfs(path, &fs) == 0 && ((fs.f_blocks > 0 && fs.f_bfree == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
 }
 
-/* What is used now, and which limits are reached by it. Returns false where that cannot be seen. */
-static bool look(struct loop *l, struct watch_totals *now)
+/*
+ * What is used now, and which limits are reached by it. So many processes lived beside those that are seen
+ * until just now. Returns false where that cannot be seen.
+ */
+static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now)
 {
 	struct report_usage *usage = &l->ended->usage;
 
 	if (watch_look(whole_namespace(l), now) != 0)
 		return false;
 	usage->watch_samples++;
+	now->processes += just_ended;
 	/* A sum that counts shared pages once for each process says only that a closer look is worth its price. */
 	if (l->limits->memory_bytes > 0 && now->bytes > l->limits->memory_bytes)
 		now->bytes = watch_exact(whole_namespace(l), now->processes);
@@ -185,7 +189,7 @@ static void watch(struct loop *l)
 	if (l->roster)
 		roster_look(l->roster, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
-	if (!look(l, &now)) {
+	if (!look(l, 0, &now)) {
 		end_all(l);
 		return;
 	}
