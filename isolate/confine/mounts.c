@@ -128,64 +128,51 @@ int mounts_open(int root, const char *path, int flags, mode_t mode)
 	return fd < 0 && errno == ENOSYS ? open_in_root(root, path, flags, mode) : (int)fd;
 }
 
-/* Makes the directories above path. */
-int mounts_make_parents(int root, const char *path, struct error *err)
+static int make_directory(int parent, const char *name)
 {
-	char prefix[PATH_MAX];
+	return mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0 : -1;
+}
 
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		size_t length = (size_t)(slash - path);
-		int parent;
-		char *name;
+int mounts_open_parent(int root, const char *path, const char **name, struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *last;
+	char above[PATH_MAX];
+	int parent, fd;
 
-		if (length == 0)
-			continue;
-		if (length >= sizeof prefix)
-			return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the path %.64s... inside", path);
-		memcpy(prefix, path, length);
-		prefix[length] = '\0';
-		parent = mounts_open(root, prefix, O_PATH | O_DIRECTORY, 0);
-		if (parent >= 0) {
-			close(parent);
-			continue;
-		}
-		name = strrchr(prefix, '/');
-		if (name)
-			*name++ = '\0';
-		parent = mounts_open(root, name ? prefix : "/", O_PATH | O_DIRECTORY, 0);
-		if (parent < 0 || mkdirat(parent, name ? name : prefix, 0755) != 0) {
-			error_set(err, FAILURE_MOUNT_DENIED, errno, "making the directory above /%s inside", path);
-			if (parent >= 0)
-				close(parent);
-			return -1;
-		}
-		close(parent);
-	}
-	return 0;
+	*name = slash ? slash + 1 : path;
+	if (slash && (size_t)(slash - path) >= sizeof above)
+		return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the path %.64s... inside", path);
+	snprintf(above, sizeof above, "%.*s", slash && slash > path ? (int)(slash - path) : 1, slash && slash > path ? path : "/");
+	fd = mounts_open(root, above, O_PATH | O_DIRECTORY, 0);
+	if (fd >= 0)
+		return fd;
+	if (errno != ENOENT || strcmp(above, "/") == 0)
+		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening /%s inside", above);
+	parent = mounts_open_parent(root, above, &last, err);
+	if (parent < 0)
+		return -1;
+	if (make_directory(parent, last) != 0 || (fd = mounts_open(root, above, O_PATH | O_DIRECTORY, 0)) < 0)
+		error_set(err, FAILURE_MOUNT_DENIED, errno, "making the directory /%s inside", above);
+	close(parent);
+	return fd;
 }
 
 /* The place for one bind: an existing object, or a new empty one of the right kind. */
 static int make_place(int root, const char *path, bool is_directory, struct error *err)
 {
-	int fd = mounts_open(root, path, O_PATH, 0), parent;
-	char above[PATH_MAX];
-	const char *name = strrchr(path, '/');
+	const char *name;
+	int fd = -1, error, parent = mounts_open_parent(root, path, &name, err);
 
-	if (fd >= 0)
-		return fd;
-	if (mounts_make_parents(root, path, err) < 0)
+	if (parent < 0)
 		return -1;
-	snprintf(above, sizeof above, "/%.*s", name ? (int)(name - path) : 0, path);
-	name = name ? name + 1 : path;
-	parent = mounts_open(root, above, O_PATH | O_DIRECTORY, 0);
-	if (parent >= 0 && is_directory && mkdirat(parent, name, 0755) == 0)
-		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	else if (parent >= 0 && !is_directory)
+	if (!is_directory)
 		fd = openat(parent, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
-	if (fd < 0)
-		error_set(err, FAILURE_MOUNT_DENIED, errno, "making the mount point /%s inside", path);
-	if (parent >= 0)
-		close(parent);
+	else if (mkdirat(parent, name, 0755) == 0)
+		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	error = errno;
+	if (fd < 0 && (fd = mounts_open(root, path, O_PATH, 0)) < 0)
+		error_set(err, FAILURE_MOUNT_DENIED, error, "making the mount point /%s inside", path);
+	close(parent);
 	return fd;
 }
 

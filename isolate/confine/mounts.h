@@ -51,8 +51,11 @@ int mounts_private(int root, const struct confine_limits *limits, struct error *
  */
 int mounts_open(int root, const char *path, int flags, mode_t mode);
 
-/* Makes the directories above path, which is relative to root. 0 or -1. */
-int mounts_make_parents(int root, const char *path, struct error *err);
+/*
+ * Opens the directory above path, which is relative to root, and makes it and those above it if they are
+ * missing. *name points to the last component of path. Returns a descriptor, or -1 with MOUNT_DENIED.
+ */
+int mounts_open_parent(int root, const char *path, const char **name, struct error *err);
 
 /* Makes everything in this mount namespace private, so that nothing leaks either way. 0 or -1. */
 int mounts_make_private(struct error *err);

@@ -104,14 +104,17 @@ static int open_devices(int *trees, struct error *err)
 static int attach_source(int root, const char *target, struct source *s, struct error *err)
 {
 	const char *path = target + strspn(target, "/");
-	int status;
+	const char *name;
+	int status = 0, parent;
 
 	if (s->link) {
-		if (mounts_make_parents(root, path, err) < 0)
+		parent = mounts_open_parent(root, path, &name, err);
+		if (parent < 0)
 			return -1;
-		if (symlinkat(s->link, root, path) != 0 && errno != EEXIST)
-			return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the link /%s inside", path);
-		return 0;
+		if (symlinkat(s->link, parent, name) != 0 && errno != EEXIST)
+			status = error_set(err, FAILURE_MOUNT_DENIED, errno, "making the link /%s inside", path);
+		close(parent);
+		return status;
 	}
 	if (s->tree < 0)
 		return 0;
@@ -139,12 +142,15 @@ static int take_from_view(const struct plan *p, const struct plan_bind *bind, st
 
 static int make_file(int root, const char *path, const char *content, size_t length, struct error *err)
 {
-	int fd;
+	const char *name;
+	int parent, fd;
 
 	path += strspn(path, "/");
-	if (mounts_make_parents(root, path, err) < 0)
+	parent = mounts_open_parent(root, path, &name, err);
+	if (parent < 0)
 		return -1;
-	fd = mounts_open(root, path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0444);
+	fd = openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
+	close(parent);
 	if (fd < 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the file /%s inside", path);
 	while (length > 0) {

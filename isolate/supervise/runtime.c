@@ -35,7 +35,7 @@ enum {
 
 /*
  * The system runtime, and public configuration of the programs in it: what anybody may read and nobody keeps
- * secrets in. The last component may be a pattern. COMMANDS_ONLY: of no use to a function body. COPIED: a
+ * secrets in. COMMANDS_ONLY: of no use to a function body. COPIED: a
  * small file, for which a mount of its own would cost more than its text.
  */
 static const struct { const char *path; unsigned flags; const char *why; } RUNTIME[] = {
@@ -63,9 +63,7 @@ static const struct { const char *path; unsigned flags; const char *why; } RUNTI
 	{ "/etc/fonts", OPTIONAL, "fontconfig finds no font without it" },
 	{ "/var/cache/fontconfig", OPTIONAL, "else each program reads all fonts" },
 	{ "/etc/matplotlibrc", COPIED, "matplotlib cannot be imported without it" },
-	{ "/etc/java-*", OPTIONAL | COMMANDS_ONLY, "Java does not start without it" },
 	{ "/etc/maven", OPTIONAL | COMMANDS_ONLY, "Maven does not start without it" },
-	{ "/etc/ImageMagick-*", OPTIONAL | COMMANDS_ONLY, "without policy.xml all is allowed" },
 	{ "/etc/ghostscript", OPTIONAL | COMMANDS_ONLY, "fonts" },
 	{ "/var/lib/ghostscript", OPTIONAL | COMMANDS_ONLY, "fonts" },
 	{ "/etc/R", OPTIONAL | COMMANDS_ONLY, "R finds no package without it" },
@@ -73,10 +71,16 @@ static const struct { const char *path; unsigned flags; const char *why; } RUNTI
 	{ "/var/lib/texmf", OPTIONAL | COMMANDS_ONLY, "TeX formats" },
 	{ "/etc/php", OPTIONAL | COMMANDS_ONLY, "which modules PHP loads" },
 	{ "/etc/gnucobol", OPTIONAL | COMMANDS_ONLY, "the COBOL compiler" },
-	{ "/etc/fpc*.cfg", OPTIONAL | COMMANDS_ONLY, "the Pascal compiler finds no units without it" },
 	{ "/etc/groff", OPTIONAL | COMMANDS_ONLY, "man(1)" },
 	{ "/etc/manpath.config", COPIED | COMMANDS_ONLY, "man(1)" },
 	{ "/etc/chromium.d", OPTIONAL | COMMANDS_ONLY, "Chromium's wrapper does not start without it" },
+};
+
+/* The same for commands, by patterns of names in /etc. */
+static const struct { const char *pattern, *why; } PATTERNS[] = {
+	{ "java-*", "Java does not start without it" },
+	{ "ImageMagick-*", "without policy.xml all is allowed" },
+	{ "fpc*.cfg", "the Pascal compiler finds no units without it" },
 };
 
 /* Made up: names of hosts. */
@@ -106,21 +110,19 @@ unsigned runtime_flags(const struct options *o)
 	return PLAN_BIND_RUNTIME | (o->view == VIEW_FUSE ? PLAN_BIND_VIEW : 0);
 }
 
-/* A row whose last component is a pattern, for each name in its directory that matches. */
-static void add_matches(struct plan_builder *b, const char *pattern, unsigned flags)
+/* What in /etc matches a pattern of PATTERNS, in one pass. */
+static void add_matches(struct plan_builder *b, unsigned flags)
 {
-	const char *slash = strrchr(pattern, '/');
-	char path[PATH_MAX];
+	DIR *dir = opendir("/etc");
 	struct dirent *entry;
-	DIR *dir;
 
-	snprintf(path, sizeof path, "%.*s", (int)(slash - pattern), pattern);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		if (fnmatch(slash + 1, entry->d_name, FNM_PERIOD) != 0)
-			continue;
-		snprintf(path, sizeof path, "%.*s/%s", (int)(slash - pattern), pattern, entry->d_name);
-		plan_add_bind(b, path, path, flags);
+		char path[sizeof "/etc/" + sizeof entry->d_name];
+
+		snprintf(path, sizeof path, "/etc/%s", entry->d_name);
+		for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
+			if (fnmatch(PATTERNS[i].pattern, entry->d_name, FNM_PERIOD) == 0)
+				plan_add_bind(b, path, path, flags | OPTIONAL);
 	}
 	if (dir)
 		closedir(dir);
@@ -145,11 +147,11 @@ static void add_runtime(struct plan_builder *b, const struct options *o, bool is
 			add_host_file(b, RUNTIME[i].path, true);
 		else if (RUNTIME[i].flags & COPIED)
 			continue;
-		else if (strchr(RUNTIME[i].path, '*'))
-			add_matches(b, RUNTIME[i].path, flags);
 		else if (!(flags & OPTIONAL) || is_public(RUNTIME[i].path))
 			plan_add_bind(b, RUNTIME[i].path, RUNTIME[i].path, flags);
 	}
+	if (!is_body)
+		add_matches(b, runtime_flags(o));
 }
 
 /* A program that asks how much memory there is hears of its limit, if that is below what the host has. */
