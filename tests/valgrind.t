@@ -22,7 +22,8 @@ def valgrind(argv, stdin=b"", statuses=(0,)):
     process = subprocess.Popen([tool, "--fair-sched=yes", "--leak-check=full", "--errors-for-leak-kinds=definite", "--log-file=" + log + ".%p", *argv],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = process.communicate(stdin, timeout=230)
-    tap.ok(process.returncode in statuses, "%s: status %d: %r %r" % (argv[0], process.returncode, out[-500:], err[-500:]))
+    failed = re.findall(rb"(?m)^not ok.*\n(?:#.*\n)*", out)
+    tap.ok(process.returncode in statuses, "%s: status %d: %r %r %r" % (argv[0], process.returncode, failed[:9], out[-500:], err[-500:]))
     with open("%s.%d" % (log, process.pid), errors="replace") as file:
         text = file.read()
     summary = re.search(r"ERROR SUMMARY: (\d+) errors", text)
