@@ -16,7 +16,7 @@
 
 #include "fs/policy.h"
 #include "isolate/confine/plan.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 enum config_tree_flags { CONFIG_TREE_RUNTIME = 1, CONFIG_TREE_OPTIONAL = 2 };
 enum config_flags { CONFIG_NO_SECRETS = 1, CONFIG_SEND_OPENS = 2 };

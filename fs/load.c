@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 struct load load_here(void)
 {

@@ -9,7 +9,7 @@
 #define CORDON_FS_MASKED_H
 
 #include "fs/view.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /* Judges the stand-ins of a view that has its trees and rules. 0, or -1 with BAD_OPTION. */
 int masked_check(const struct view *v, struct error *err);

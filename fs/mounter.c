@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 
 static int open_device(struct error *err)
 {

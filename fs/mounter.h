@@ -10,7 +10,7 @@
 #define CORDON_FS_MOUNTER_H
 
 #include "isolate/confine/limits.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /*
  * pidfd: a process in the namespaces of the sandbox; limits: the ids of its program. Returns 0 with *device (the FUSE descriptor) and *mount (a detached mount), or -1 with FUSE_UNAVAILABLE. For a

@@ -20,7 +20,7 @@
 
 #include "fs/awake.h"
 #include "fs/view.h"
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 #define PROCESSORS 2
 

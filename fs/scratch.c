@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "fs/object.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define DEEPEST 128
 #define LISTED_MOST (16u << 20) /* bytes of paths that are kept */

@@ -13,7 +13,7 @@
 
 #include "fs/policy.h"
 #include "fs/workspace.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #define SCRATCH_LAYER "scratch-" /* and a number: what the directory of a layer is called below that of the export */
 

@@ -7,7 +7,7 @@
 #ifndef CORDON_FS_SERVER_H
 #define CORDON_FS_SERVER_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 struct view;
 

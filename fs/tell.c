@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "fs/view.h"
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 #define NAME_AGE_NS INT64_C(100000000)
 

@@ -36,7 +36,7 @@
 #include "fs/server.h"
 #include "fs/view.h"
 #include "isolate/confine/filter.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/confine/report.h"
 

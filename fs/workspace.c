@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define DEEPEST 128
 #define MOVED_MOST 1000000u /* names that are tried */

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "isolate/error.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_write.h"
 
 /* Copies the open file source into the new file name (one component) of the directory workspace. 0, or -1 with BAD_INPUT or RESOURCES_EXHAUSTED. */
 int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, struct error *err);

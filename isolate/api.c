@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/error.h"
-#include "isolate/failure_record.h"
+#include "isolate/base/error.h"
+#include "isolate/base/failure_record.h"
 #include "isolate/options.h"
 #include "isolate/result.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "isolate/tiers/tier.h"
 
 #ifndef PACKAGE_VERSION

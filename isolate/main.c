@@ -19,7 +19,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/start.h"
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 static const struct command_entry COMMANDS[] = {
 	{ "run", command_run },

@@ -20,8 +20,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_write.h"
 
 enum {
 	VALUE_MAX = 128 * 1024,      /* what the kernel takes as one argument (MAX_ARG_STRLEN) */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "isolate/option_table.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static bool write_text(struct json_writer *w, const char *text)
 {

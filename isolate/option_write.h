@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_OPTION_WRITE_H
 #define CORDON_ISOLATE_OPTION_WRITE_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/options.h"
 
 /*

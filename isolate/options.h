@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 struct string_list {
 	char **items; /* owned, and so is each string */

@@ -21,7 +21,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/option_table.h"
 
 static int refuse_type(const struct option_row *row, const char *wanted, struct error *err)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "fs/workspace.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/options.h"
 
 /* Who holds a limit: the word in the record. Static strings; NULL is written as "none". */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/library/schema.h"
 
 static const struct json_gate_rules ANY = { .max_depth = 256, .allow_nul = true };

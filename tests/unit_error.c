@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "tests/tap.h"
 
 static void test_table(void)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "isolate/events/emitter.h"
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/option_write.h"
 #include "isolate/service/bus.h"
 #include "isolate/service/line.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/plan.h"
 #include "isolate/confine/report.h"
 #include "isolate/runner/frame.h"

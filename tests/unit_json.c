@@ -14,8 +14,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_write.h"
 #include "tests/tap.h"
 
 static const struct json_gate_rules loose = { .max_depth = 4096 };

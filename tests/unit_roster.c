@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 #include "isolate/confine/report.h"
 #include "isolate/confine/roster.h"
 #include "tests/tap.h"

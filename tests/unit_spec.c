@@ -4,9 +4,9 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_decimal.h"
-#include "isolate/json_gate.h"
-#include "isolate/json_tree.h"
+#include "isolate/base/json_decimal.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_tree.h"
 #include "isolate/library/spec.h"
 #include "tests/tap.h"
 

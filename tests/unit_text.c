@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tests/tap.h"
 
 /* Encodes without any check, so that surrogates and overlongs can be made. */

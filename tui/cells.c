@@ -18,7 +18,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define TAB 8
 

@@ -3,7 +3,7 @@
  * A picture of character cells: what a view draws into, before any terminal comes into it.
  *
  * This is the last place through which text goes on its way to a screen, so it lets through what has a width and nothing else: bytes that act on a terminal cannot be in a
- * cell. (They were made visible by isolate/text.h before; here they would become "?".) Text is placed by columns and never by bytes: wide characters take two cells,
+ * cell. (They were made visible by isolate/base/text.h before; here they would become "?".) Text is placed by columns and never by bytes: wide characters take two cells,
  * combining ones join the cell before them, and everything is cut at the edges, whatever numbers a caller gives.
  */
 #ifndef CORDON_TUI_CELLS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 #define CELLS_COMBINING 3
 #define CELLS_COLUMNS_MAX 500

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/format.h"
 #include "tui/log.h"
 #include "tui/value.h"

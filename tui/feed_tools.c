@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/console.h"
 #include "tui/value.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/console.h"
 #include "tui/value.h"
 

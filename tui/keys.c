@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 const struct key_text key_texts[ACTION_COUNT] = {
 	{ "", "", 0, "", "" },

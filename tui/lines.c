@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_write.h"
-#include "isolate/text.h"
+#include "isolate/base/json_write.h"
+#include "isolate/base/text.h"
 
 #define PIECE 1024 /* most bytes of one piece of a line */
 

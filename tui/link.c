@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "tui/value.h"
 
 #define FIRST_CAPACITY (256u << 10)

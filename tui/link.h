@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 #define LINK_OPEN_REQUESTS 64
 #define LINK_ABOUT_MAX 128

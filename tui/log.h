@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 #include "tui/cells.h"
 
 #define LOG_SUBJECT_MAX 96

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/keys.h"
 
 void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done, prompt_typed *typed, prompt_done *dropped)

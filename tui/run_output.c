@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/value.h"
 
 /* How many bytes at the end are the beginning of a character. */

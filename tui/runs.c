@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/run_output.h"
 #include "tui/value.h"
 

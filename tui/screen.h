@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "tui/cells.h"
 
 enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT, THEME_MONO };

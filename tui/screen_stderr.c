@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/json_write.h"
-#include "isolate/text.h"
+#include "isolate/base/json_write.h"
+#include "isolate/base/text.h"
 
 #define MOST 65536
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/value.h"
 
 #define LIST_MOST 100000

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 #define TOOL_KEY_MAX 400
 #define TOOL_HASH_MAX 72

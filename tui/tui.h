@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
-#include "isolate/error.h"
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 #include "tui/screen.h"
 
 struct tui_options {

@@ -13,7 +13,7 @@
 
 #include <sodium.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 struct json_slice value_of(struct json_slice object, const char *name)
 {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 /* Appends the bytes of a JSON string. Returns false, and appends nothing, when the slice is no string. */
 bool value_string(struct json_slice value, struct buffer *out);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/format.h"
 #include "tui/value.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 #include "tui/value.h"
 
 static bool is_flat(struct json_slice value)

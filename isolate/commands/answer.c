@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/failure_record.h"
-#include "isolate/text.h"
+#include "isolate/base/failure_record.h"
+#include "isolate/base/text.h"
 
 int answer_line(const struct buffer *text)
 {

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_COMMANDS_CONSOLE_H
 #define CORDON_ISOLATE_COMMANDS_CONSOLE_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "tui/tui.h"
 
 /* The theme of a name; "" or NULL is the automatic one. Returns 0, or -1 with BAD_OPTION. */

@@ -20,8 +20,8 @@
 #include <cjson/cJSON.h>
 
 #include "isolate/commands/summary.h"
-#include "isolate/json_gate.h"
-#include "isolate/json_slice.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_slice.h"
 
 int follow_open(struct follow *f, const char *file, struct error *err)
 {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 struct follow {
 	bool on;             /* something is followed */

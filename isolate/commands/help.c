@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "isolate/commands/describe.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/option_table.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 enum {
 	WIDTH = 80,

@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_COMMANDS_HELP_H
 #define CORDON_ISOLATE_COMMANDS_HELP_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/options.h"
 
 /* Append the help of one command, of cordon as a whole, or the version, to out. No line is longer than 80 columns. */

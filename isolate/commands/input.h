@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_COMMANDS_INPUT_H
 #define CORDON_ISOLATE_COMMANDS_INPUT_H
 
-#include "isolate/error.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_write.h"
 
 #define INPUT_MOST (64u << 20)
 

@@ -66,7 +66,7 @@ static const struct failure_text {
 	const char *name, *meaning, *remedy;
 } failures[] = {
 #define FAILURE(id, name, meaning, remedy) { name, meaning, remedy },
-#include "isolate/failures.def"
+#include "isolate/base/failures.def"
 #undef FAILURE
 };
 

@@ -24,12 +24,12 @@
 #include "isolate/commands/follow.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/violations.h"
-#include "isolate/json_slice.h"
+#include "isolate/base/json_slice.h"
 #include "isolate/option_write.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
 #include "isolate/supervise/terminal.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static bool is_text(const char *text, size_t length)
 {

@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_COMMANDS_REMOTE_H
 #define CORDON_ISOLATE_COMMANDS_REMOTE_H
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 #include "isolate/options.h"
 #include "isolate/tiers/tier.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static void print_files(const struct view_summary *v)
 {

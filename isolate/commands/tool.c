@@ -22,11 +22,11 @@
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"
-#include "isolate/failure_record.h"
-#include "isolate/json_gate.h"
-#include "isolate/json_slice.h"
+#include "isolate/base/failure_record.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_slice.h"
 #include "isolate/option_write.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 enum word { NOTHING, A_FILE, A_NAME, A_BOUND_NAME, MAYBE_NAME };
 

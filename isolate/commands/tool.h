@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_COMMANDS_TOOL_H
 #define CORDON_ISOLATE_COMMANDS_TOOL_H
 
-#include "isolate/error.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_write.h"
 #include "isolate/options.h"
 
 /* An answer to a request, from whoever gave it. */

@@ -18,8 +18,8 @@
 
 #include "isolate/commands/answer.h"
 #include "isolate/commands/tool.h"
-#include "isolate/json_slice.h"
-#include "isolate/text.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/text.h"
 
 #define COLUMNS_MAX 8
 

@@ -13,7 +13,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static const char *text_of(const cJSON *object, const char *key)
 {

@@ -15,7 +15,7 @@
 
 #include "isolate/commands/answer.h"
 #include "isolate/commands/remote.h"
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 static void write_envelope(struct buffer *out, const char *name, const struct options *o, const struct buffer *request)
 {

@@ -25,7 +25,7 @@
 #include "isolate/commands/follow.h"
 #include "isolate/commands/remote.h"
 #include "isolate/commands/watch.h"
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/service/protocol.h"
 #include "isolate/service/server.h"
 #include "tui/value.h"

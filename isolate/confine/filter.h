@@ -8,7 +8,7 @@
 
 #include "isolate/confine/limits.h"
 #include "isolate/confine/watched.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /*
  * Puts all threads of the calling process, and what they start, under the profile's filter: seccomp(2). no_new_privs must be set. Cannot be undone. Returns 0 or

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_CONFINE_GUARD_H
 #define CORDON_ISOLATE_CONFINE_GUARD_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #define GUARD_SIGNAL SIGPWR /* sent to the reaper when the guardian has died */
 

@@ -27,7 +27,7 @@
 
 #include "fs/workspace.h"
 #include "isolate/confine/guard.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/mounts.h"
 #include "isolate/confine/plan.h"
 #include "isolate/confine/privileges.h"

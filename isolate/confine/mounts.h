@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /*
  * Clones the mount tree at an open path (O_PATH) with all its submounts, read-only, nosuid and (unless device) nodev throughout. Returns the

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/error.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_write.h"
 
 struct plan_text { uint32_t offset, length; };  /* NUL-terminated; length without the NUL */
 struct plan_table { uint32_t offset, count; };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /* Makes every permitted capability inheritable and ambient, so that it survives an execve(2) by a user that is not root. Async-signal-safe. 0 or -1 with errno. */
 int privileges_keep_over_exec(void);

@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 #define STATUS_BYTES 3072
 #define ENDING_MOST 64     /* threads on their way out that are passed over in search of one that is not */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 
 _Static_assert(sizeof(struct report) == 48 + 40 + 256, "a report has no padding");
 

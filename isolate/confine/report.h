@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 enum report_kind {
 	REPORT_READY = 1,   /* the sandbox stands; `layers` says what is in force. Descriptors: the workspace (O_PATH-like directory), the terminal if asked for */

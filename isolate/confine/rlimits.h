@@ -4,7 +4,7 @@
 #define CORDON_ISOLATE_CONFINE_RLIMITS_H
 
 #include "isolate/confine/limits.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /*
  * Applies CPU, file size, processes, core and, if asked for, address space to the calling process. own_processes is how many of the

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 #include "isolate/confine/report.h"
 #include "isolate/confine/watch.h"
 

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 
 #define CALLS 1024
 #define X32_BIT 0x40000000u

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /* Attaches the detached mount of a view (closed in any case) at the staging place below root, and makes root the working directory. 0, or -1 with MOUNT_DENIED. */
 int view_stage(int root, int mount, struct error *err);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 #include "isolate/confine/process_memory.h"
 
 #define MOST_DESCENDANTS 4096

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define MOST_WAITING (16u << 20)
 #define RESERVE (3 * EMITTER_LINE_MAX)

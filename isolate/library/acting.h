@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_LIBRARY_ACTING_H
 #define CORDON_ISOLATE_LIBRARY_ACTING_H
 
-#include "isolate/json_slice.h"
-#include "isolate/json_tree.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_tree.h"
 #include "isolate/library/action.h"
 #include "isolate/library/decisions.h"
 #include "isolate/library/tell.h"

@@ -7,7 +7,7 @@
 #ifndef CORDON_ISOLATE_LIBRARY_ACTION_H
 #define CORDON_ISOLATE_LIBRARY_ACTION_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/library/authority.h"
 #include "isolate/library/promotion.h"
 

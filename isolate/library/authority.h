@@ -8,7 +8,7 @@
 #ifndef CORDON_ISOLATE_LIBRARY_AUTHORITY_H
 #define CORDON_ISOLATE_LIBRARY_AUTHORITY_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 enum scope { SCOPE_AGENT, SCOPE_OPERATOR };
 

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_LIBRARY_DIFF_H
 #define CORDON_ISOLATE_LIBRARY_DIFF_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 /*
  * Appends a unified diff (three lines around each change) that leads from one text to the other; nothing when they are equal. Its size is bounded by that of the two, and so is the work:

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #define IDENTITY_MAX 64
 #define IDENTITY_ROOM (IDENTITY_MAX + 1)

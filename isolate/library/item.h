@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_LIBRARY_ITEM_H
 #define CORDON_ISOLATE_LIBRARY_ITEM_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/library/promotion.h"
 #include "isolate/library/spec.h"
 #include "isolate/library/store.h"

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "isolate/events/emitter.h"
-#include "isolate/json_gate.h"
-#include "isolate/json_tree.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_tree.h"
 
 #define TOUCHED_MOST 500
 #define NAME_MOST 1024

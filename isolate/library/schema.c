@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "isolate/library/schema_reading.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static int read_schema(struct reading *r, uint32_t node, const struct place *p, struct schema **out);
 

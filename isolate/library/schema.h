@@ -13,8 +13,8 @@
 
 #include <stddef.h>
 
-#include "isolate/error.h"
-#include "isolate/json_tree.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_tree.h"
 
 struct schema_set;
 

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_LIBRARY_SCHEMA_READING_H
 #define CORDON_ISOLATE_LIBRARY_SCHEMA_READING_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/library/schema_tree.h"
 
 #define REFERENCES_MAX 4096

@@ -19,8 +19,8 @@
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/text.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/text.h"
 
 static const struct json_gate_rules RULES = { .max_bytes = SPEC_BYTES_MAX, .max_depth = SPEC_DEPTH_MAX, .must_be_object = true };
 

@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-#include "isolate/error.h"
-#include "isolate/json_tree.h"
-#include "isolate/json_write.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_tree.h"
+#include "isolate/base/json_write.h"
 #include "isolate/library/identity.h"
 #include "isolate/library/schema.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/library/identity.h"
 
 struct store {

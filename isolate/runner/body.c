@@ -10,7 +10,7 @@
 #include "isolate/runner/body.h"
 #include "isolate/runner/python.h"
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/runner/arguments.h"
 #include "isolate/runner/builtins.h"
 #include "isolate/runner/failure.h"

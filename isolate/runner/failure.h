@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_FAILURE_H
 
 #include "isolate/runner/python.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/runner/source.h"
 
 enum { FAILURE_MESSAGE_MOST = 4096 /* characters */, FAILURE_FRAMES_MOST = 24 };

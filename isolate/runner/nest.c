@@ -29,7 +29,7 @@
 #include "fs/workspace.h"
 #include "isolate/confine/filter.h"
 #include "isolate/confine/landlock.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/mounts.h"
 #include "isolate/confine/plan.h"
 #include "isolate/confine/privileges.h"

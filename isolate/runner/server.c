@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/report.h"
 #include "isolate/runner/nest.h"
 #include "isolate/runner/prepare.h"

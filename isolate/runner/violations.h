@@ -8,7 +8,7 @@
 #define CORDON_ISOLATE_RUNNER_VIOLATIONS_H
 
 #include "isolate/runner/python.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/runner/rules.h"
 
 enum { VIOLATIONS_MOST = 100 };

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SERVICE_ANSWERS_H
 #define CORDON_ISOLATE_SERVICE_ANSWERS_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/service/server.h"
 
 /* The result of daemon.info. */

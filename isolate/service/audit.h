@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 struct audit;
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 struct client {
 	int fd;

@@ -9,7 +9,7 @@
 #ifndef CORDON_ISOLATE_SERVICE_CONNECTION_H
 #define CORDON_ISOLATE_SERVICE_CONNECTION_H
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/service/job.h"
 #include "isolate/service/server.h"
 

@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_SERVICE_ENVIRONMENT_H
 #define CORDON_ISOLATE_SERVICE_ENVIRONMENT_H
 
-#include "isolate/error.h"
-#include "isolate/json_slice.h"
+#include "isolate/base/error.h"
+#include "isolate/base/json_slice.h"
 
 /*
  * Makes the caller's environment this process's, for PATH and what the options inherit: an object of strings in place of the daemon's; a slice without text leaves that as it is.

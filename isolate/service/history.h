@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 struct history;
 

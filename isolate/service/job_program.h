@@ -3,8 +3,8 @@
 #ifndef CORDON_ISOLATE_SERVICE_JOB_PROGRAM_H
 #define CORDON_ISOLATE_SERVICE_JOB_PROGRAM_H
 
-#include "isolate/json_slice.h"
-#include "isolate/json_write.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
 
 struct job_program {
 	char kind[24];     /* command, script, or the method */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 
 const struct protocol_method_text protocol_methods[METHOD_COUNT] = {
 #define METHOD(id, name, params, meaning) [METHOD_##id] = { name, params, meaning },

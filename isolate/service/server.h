@@ -17,7 +17,7 @@
 
 #include <event2/event.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/library/promotion.h"
 #include "isolate/service/audit.h"
 #include "isolate/service/bus.h"

@@ -23,7 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 #if !defined SO_PEERPIDFD && (defined __x86_64__ || defined __i386__ || defined __aarch64__ || defined __riscv)
 #define SO_PEERPIDFD 77 /* asm-generic/socket.h, Linux 6.5 */

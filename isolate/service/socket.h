@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /* $XDG_RUNTIME_DIR/cordon/control.sock; for root without one /run/cordon/control.sock. Returns false when there is no such directory. */
 bool socket_default_path(char *out, size_t size);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/failure_record.h"
+#include "isolate/base/failure_record.h"
 #include "isolate/library/action.h"
 #include "isolate/library/store.h"
 #include "isolate/service/environment.h"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 /* Performs the request of the daemon (a JSON object with params, execution_id and uid) and writes what a worker answers with. */
 void tool_work(const char *method, const char *request, size_t length, struct buffer *answer);

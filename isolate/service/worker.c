@@ -25,8 +25,8 @@
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
-#include "isolate/failure_record.h"
-#include "isolate/json_slice.h"
+#include "isolate/base/failure_record.h"
+#include "isolate/base/json_slice.h"
 #include "isolate/library/action.h"
 #include "isolate/options.h"
 #include "isolate/result.h"

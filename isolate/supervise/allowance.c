@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 /* What these limits do not stop, for the record. */
 static void note(struct confinement *c, const char *text)

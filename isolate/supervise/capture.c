@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/supervise/clock.h"
+#include "isolate/base/clock.h"
 
 /*
  * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking, by its /proc name; a socket has MSG_DONTWAIT, and a file

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 #define LEAF "cordon-caller"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 struct cgroup {
 	int parent, directory; /* -1: there is none */

@@ -29,7 +29,7 @@
 #include "isolate/supervise/allowance.h"
 #include "isolate/supervise/compose_view.h"
 #include "isolate/supervise/environment.h"
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 #include "isolate/supervise/python.h"
 #include "isolate/supervise/runtime.h"
 

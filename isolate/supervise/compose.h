@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/plan.h"
 #include "isolate/runner/frame.h"
 #include "isolate/tiers/tier.h"

@@ -4,7 +4,7 @@
 #define CORDON_ISOLATE_SUPERVISE_COMPOSE_RULES_H
 
 #include "isolate/confine/plan.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/options.h"
 
 /*

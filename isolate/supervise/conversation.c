@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/text.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/text.h"
 
 #define LONGEST_ERROR 8192
 #define LARGEST_REPLY ((off_t)3 << 30)

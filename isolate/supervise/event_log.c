@@ -19,9 +19,9 @@
 
 #include <sodium.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/option_write.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define PIECE 4096
 #define EVENTS_BUDGET (UINT64_C(64) << 20) /* of one run; an audit log has room for several */

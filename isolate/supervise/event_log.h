@@ -12,7 +12,7 @@
 
 #include "fs/event.h"
 #include "isolate/confine/report.h"
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/result.h"
 #include "isolate/supervise/outward.h"
 #include "isolate/tiers/tier.h"

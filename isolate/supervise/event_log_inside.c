@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 static const struct { const char *name, *arguments[6]; } CALLS[] = {
 #define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },

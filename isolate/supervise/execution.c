@@ -28,9 +28,9 @@
 
 #include "fs/scratch.h"
 #include "fs/workspace.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/supervise/allowance.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/conversation.h"
 #include "isolate/supervise/loop.h"
 #include "isolate/supervise/order.h"

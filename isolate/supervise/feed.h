@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #define FEED_BLOCK 65536
 

@@ -31,7 +31,7 @@
 
 #include "isolate/confine/limits.h"
 #include "isolate/confine/privileges.h"
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 #define STACK_BYTES (128 * 1024)
 #define CONTROL_FD 3

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/error.h"
-#include "isolate/supervise/locate.h"
+#include "isolate/base/error.h"
+#include "isolate/base/locate.h"
 
 struct launch {
 	pid_t pid;         /* in the caller's namespace; for messages and cgroups, never for signals */

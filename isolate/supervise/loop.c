@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "isolate/confine/reap.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/order.h"
 #include "isolate/supervise/reports.h"
 

@@ -8,7 +8,7 @@
 
 #include <sys/socket.h>
 
-#include "isolate/supervise/clock.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/outside.h"
 
 #define OWED_US INT64_C(2000000)

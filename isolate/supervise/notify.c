@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "isolate/confine/filter.h"
-#include "isolate/confine/proc_file.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/proc_file.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/receiver.h"
 
 #define AT_ONCE 64

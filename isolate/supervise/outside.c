@@ -9,8 +9,8 @@
 #include <dirent.h>
 #include <stdio.h>
 
-#include "isolate/confine/proc_file.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/proc_file.h"
+#include "isolate/base/clock.h"
 
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {

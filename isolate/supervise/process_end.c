@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
 struct exit_info {

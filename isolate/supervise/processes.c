@@ -19,8 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/proc_file.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/proc_file.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/process_end.h"
 
 #define WINDOW_US INT64_C(1000000)

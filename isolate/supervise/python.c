@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #define ANSWER_MS 10000
 #define OLDEST_MINOR 9

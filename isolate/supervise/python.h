@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #define PYTHON_MOST_TREES 20
 

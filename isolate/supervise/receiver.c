@@ -22,7 +22,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "isolate/supervise/thread.h"
+#include "isolate/base/thread.h"
 
 #define TAKEN_MOST 128
 

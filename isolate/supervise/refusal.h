@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_REFUSAL_H
 #define CORDON_ISOLATE_SUPERVISE_REFUSAL_H
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 /*
  * Gives a failure with a code of the kernel's refusals (USERNS_DENIED, MOUNT_DENIED, NETWORK_DENIED, SECCOMP_DENIED) the code

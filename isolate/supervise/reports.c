@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/report.h"
-#include "isolate/supervise/clock.h"
+#include "isolate/base/clock.h"
 #include "isolate/supervise/news.h"
 #include "isolate/supervise/order.h"
 #include "isolate/supervise/verdict.h"

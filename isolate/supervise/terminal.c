@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 void terminal_window(int fd, unsigned *rows, unsigned *columns)
 {

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "isolate/confine/limits.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 /* Exit statuses of the runner's start-up code (compose.c). */
 enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79 };

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "fs/event.h"
-#include "isolate/json_write.h"
-#include "isolate/text.h"
+#include "isolate/base/json_write.h"
+#include "isolate/base/text.h"
 
 static bool is_text(const char *text)
 {

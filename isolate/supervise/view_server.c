@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "fs/config.h"
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 #include "isolate/confine/report.h"
 #include "isolate/supervise/view_allow.h"
 #include "isolate/tiers/tier.h"

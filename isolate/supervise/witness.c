@@ -19,9 +19,9 @@
 #include <sys/fsuid.h>
 #include <time.h>
 
-#include "isolate/confine/proc_file.h"
-#include "isolate/supervise/clock.h"
-#include "isolate/supervise/thread.h"
+#include "isolate/base/proc_file.h"
+#include "isolate/base/clock.h"
+#include "isolate/base/thread.h"
 
 struct question {
 	enum { ABOUT_ADDRESS, ABOUT_COMMAND } about;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 #include "isolate/options.h"
 #include "isolate/result.h"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 #include "isolate/tiers/builtin.h"
 
 #ifndef TIERDIR

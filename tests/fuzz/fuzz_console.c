@@ -15,8 +15,8 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/text.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/text.h"
 #include "tui/console.h"
 #include "tui/value.h"
 #include "tui/views.h"

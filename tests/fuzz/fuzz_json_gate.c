@@ -15,8 +15,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/text.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/text.h"
 
 /* Aborts when a key occurs twice in one object. */
 static void check_tree(const cJSON *node)

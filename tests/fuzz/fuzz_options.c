@@ -15,7 +15,7 @@
 
 #include "isolate/option_table.h"
 #include "isolate/options.h"
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 enum { WORDS_MAX = 32 };
 

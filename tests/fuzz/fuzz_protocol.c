@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/service/line.h"
 #include "isolate/service/protocol.h"
 

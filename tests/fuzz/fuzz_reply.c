@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/result.h"
 #include "isolate/supervise/conversation.h"
 

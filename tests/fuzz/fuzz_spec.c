@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 #include "isolate/library/spec.h"
 
 static const struct json_gate_rules ANY = { .max_depth = 512, .allow_nul = true };

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_gate.h"
-#include "isolate/json_write.h"
-#include "isolate/text.h"
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_write.h"
+#include "isolate/base/text.h"
 
 /* The classes are named here a second time on purpose: the table under test must not vouch for itself. */
 static void check(const char *text, size_t length, bool lines)

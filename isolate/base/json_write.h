@@ -6,8 +6,8 @@
  * and look at `failed` once at its end. Strings of any bytes can be written: what is not UTF-8 becomes U+FFFD, and characters that
  * act on a terminal or hide in it are written as \uXXXX, which reads back as the same character. Needs text.c beside it.
  */
-#ifndef CORDON_ISOLATE_JSON_WRITE_H
-#define CORDON_ISOLATE_JSON_WRITE_H
+#ifndef CORDON_ISOLATE_BASE_JSON_WRITE_H
+#define CORDON_ISOLATE_BASE_JSON_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

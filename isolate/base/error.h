@@ -6,15 +6,15 @@
  * failures.def, the errno that the kernel gave (0 when the kernel had no part in it), and one sentence of context that
  * names the object. The struct is a plain value without allocations, so filling it cannot fail and copying it is free.
  */
-#ifndef CORDON_ISOLATE_ERROR_H
-#define CORDON_ISOLATE_ERROR_H
+#ifndef CORDON_ISOLATE_BASE_ERROR_H
+#define CORDON_ISOLATE_BASE_ERROR_H
 
 #include <stddef.h>
 
 enum failure {
 	FAILURE_NONE = 0,
 #define FAILURE(id, name, meaning, remedy) FAILURE_##id,
-#include "isolate/failures.def"
+#include "isolate/base/failures.def"
 #undef FAILURE
 	FAILURE_COUNT
 };

@@ -5,8 +5,8 @@
  * Pure: bytes in, a verdict out; no allocation beyond a bounded key table, no recursion. What passes the gate means the same to every
  * parser, and can be spliced into a document of ours as it stands.
  */
-#ifndef CORDON_ISOLATE_JSON_GATE_H
-#define CORDON_ISOLATE_JSON_GATE_H
+#ifndef CORDON_ISOLATE_BASE_JSON_GATE_H
+#define CORDON_ISOLATE_BASE_JSON_GATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 #include <string.h>
 

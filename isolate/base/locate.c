@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/locate.h"
+#include "isolate/base/locate.h"
 
 #include <limits.h>
 #include <stdbool.h>

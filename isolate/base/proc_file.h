@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small files of /proc, read whole: proc(5). */
-#ifndef CORDON_ISOLATE_CONFINE_PROC_FILE_H
-#define CORDON_ISOLATE_CONFINE_PROC_FILE_H
+#ifndef CORDON_ISOLATE_BASE_PROC_FILE_H
+#define CORDON_ISOLATE_BASE_PROC_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the files that belong to cordon's own installation. */
-#ifndef CORDON_ISOLATE_SUPERVISE_LOCATE_H
-#define CORDON_ISOLATE_SUPERVISE_LOCATE_H
+#ifndef CORDON_ISOLATE_BASE_LOCATE_H
+#define CORDON_ISOLATE_BASE_LOCATE_H
 
 #include <stddef.h>
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 enum own_file { OWN_INIT, OWN_RUNNER, OWN_VIEW, OWN_OPERATE };
 

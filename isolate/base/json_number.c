@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_number.h"
+#include "isolate/base/json_number.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_decimal.h"
+#include "isolate/base/json_decimal.h"
 
 #include <inttypes.h>
 

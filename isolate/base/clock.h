@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock that the supervisor measures with. */
-#ifndef CORDON_ISOLATE_SUPERVISE_CLOCK_H
-#define CORDON_ISOLATE_SUPERVISE_CLOCK_H
+#ifndef CORDON_ISOLATE_BASE_CLOCK_H
+#define CORDON_ISOLATE_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

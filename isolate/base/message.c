@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/message.h"
+#include "isolate/base/message.h"
 
 #include <errno.h>
 #include <string.h>

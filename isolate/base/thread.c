@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/thread.h"
+#include "isolate/base/thread.h"
 
 #include <signal.h>
 

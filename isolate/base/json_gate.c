@@ -12,7 +12,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_gate.h"
+#include "isolate/base/json_gate.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_number.h"
-#include "isolate/text.h"
+#include "isolate/base/json_number.h"
+#include "isolate/base/text.h"
 
 const struct json_gate_rules JSON_GATE_DOCUMENT = {
 	.max_bytes = (size_t)1 << 20, .max_depth = 64, .must_be_object = true,

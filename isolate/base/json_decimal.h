@@ -4,14 +4,14 @@
  *
  * Pure, no allocation: a decimal points at the digits of the text that it was read from.
  */
-#ifndef CORDON_ISOLATE_JSON_DECIMAL_H
-#define CORDON_ISOLATE_JSON_DECIMAL_H
+#ifndef CORDON_ISOLATE_BASE_JSON_DECIMAL_H
+#define CORDON_ISOLATE_BASE_JSON_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 /* 0.D1D2D3... times ten to the point. Neither the first nor the last digit is 0. */
 struct decimal {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread beside the supervisor's loop: no signal reaches it, and its stack is small. */
-#ifndef CORDON_ISOLATE_SUPERVISE_THREAD_H
-#define CORDON_ISOLATE_SUPERVISE_THREAD_H
+#ifndef CORDON_ISOLATE_BASE_THREAD_H
+#define CORDON_ISOLATE_BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_slice.h"
+#include "isolate/base/json_slice.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/proc_file.h"
+#include "isolate/base/proc_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

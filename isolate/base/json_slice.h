@@ -5,8 +5,8 @@
  * Arguments, outputs and ids must pass through cordon byte for byte (integers beyond 2^53, escapes), so they are cut out of a document instead of being
  * parsed and written again. Only for text that json_gate_check has accepted as an object. Pure, no allocation, no recursion.
  */
-#ifndef CORDON_ISOLATE_JSON_SLICE_H
-#define CORDON_ISOLATE_JSON_SLICE_H
+#ifndef CORDON_ISOLATE_BASE_JSON_SLICE_H
+#define CORDON_ISOLATE_BASE_JSON_SLICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /*
  * The number grammar of RFC 8259, for the gate.
  */
-#ifndef CORDON_ISOLATE_JSON_NUMBER_H
-#define CORDON_ISOLATE_JSON_NUMBER_H
+#ifndef CORDON_ISOLATE_BASE_JSON_NUMBER_H
+#define CORDON_ISOLATE_BASE_JSON_NUMBER_H
 
 #include <stddef.h>
 

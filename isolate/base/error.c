@@ -11,21 +11,21 @@
 #include "config.h"
 #endif
 
-#include "isolate/error.h"
+#include "isolate/base/error.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 static const struct words {
 	const char *name, *meaning, *remedy;
 } words[FAILURE_COUNT] = {
 	[FAILURE_NONE] = { "none", "no failure", "" },
 #define FAILURE(id, name, meaning, remedy) [FAILURE_##id] = { name, meaning, remedy },
-#include "isolate/failures.def"
+#include "isolate/base/failures.def"
 #undef FAILURE
 };
 

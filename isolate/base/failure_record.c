@@ -7,7 +7,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/failure_record.h"
+#include "isolate/base/failure_record.h"
 
 #include <string.h>
 

@@ -9,13 +9,13 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_tree.h"
+#include "isolate/base/json_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/json_decimal.h"
+#include "isolate/base/json_decimal.h"
 
 #define NOBODY UINT32_MAX
 

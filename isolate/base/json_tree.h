@@ -6,14 +6,14 @@
  * Nodes stand in the order of the text and point into it; a container says where its subtree ends, so nothing recurses. Strings are unescaped once. Numbers
  * stay text.
  */
-#ifndef CORDON_ISOLATE_JSON_TREE_H
-#define CORDON_ISOLATE_JSON_TREE_H
+#ifndef CORDON_ISOLATE_BASE_JSON_TREE_H
+#define CORDON_ISOLATE_BASE_JSON_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 

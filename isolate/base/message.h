@@ -4,8 +4,8 @@
  *
  * Every message fits one bounded buffer, so a peer cannot make the reader wait for the rest of one or allocate for it.
  */
-#ifndef CORDON_ISOLATE_CONFINE_MESSAGE_H
-#define CORDON_ISOLATE_CONFINE_MESSAGE_H
+#ifndef CORDON_ISOLATE_BASE_MESSAGE_H
+#define CORDON_ISOLATE_BASE_MESSAGE_H
 
 #include <stddef.h>
 #include <sys/socket.h>

@@ -14,7 +14,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/text.h"
+#include "isolate/base/text.h"
 
 enum {
 	FIRST_CAPACITY = 256,

@@ -6,14 +6,14 @@
  * default-ignorable characters, tags, noncharacters and private use are shown as <U+202E>; bytes that are no UTF-8 as <0xFF>.
  * Everything else, CJK and combining characters too, passes unchanged.
  */
-#ifndef CORDON_ISOLATE_TEXT_H
-#define CORDON_ISOLATE_TEXT_H
+#ifndef CORDON_ISOLATE_BASE_TEXT_H
+#define CORDON_ISOLATE_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/json_write.h"
+#include "isolate/base/json_write.h"
 
 enum text_lines {
 	TEXT_ONE_LINE,  /* newline and tab are escaped as well */
