@@ -27,7 +27,7 @@ static const struct { const char *name; bool is_namespace; } LAYERS[] = {
 
 const struct limit_text limit_texts[LIMIT_NAMES] = {
 #define LIMIT_NAME(id, word, option, how) [LIMIT_NAME_##id] = { word, option },
-#include "isolate/limit_names.def"
+#include "isolate/options/limit_names.def"
 #undef LIMIT_NAME
 };
 

@@ -12,7 +12,7 @@
 
 #include "fs/workspace.h"
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /* Who holds a limit: the word in the record. Static strings; NULL is written as "none". */
 struct enforcers {
@@ -69,7 +69,7 @@ struct refused_calls {
 
 enum limit_name {
 #define LIMIT_NAME(id, word, option, how) LIMIT_NAME_##id,
-#include "isolate/limit_names.def"
+#include "isolate/options/limit_names.def"
 #undef LIMIT_NAME
 	LIMIT_NAMES
 };

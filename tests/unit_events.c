@@ -13,7 +13,7 @@
 
 #include "isolate/events/emitter.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/option_write.h"
+#include "isolate/options/option_write.h"
 #include "isolate/service/bus.h"
 #include "isolate/service/line.h"
 #include "isolate/service/protocol.h"

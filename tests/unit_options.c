@@ -12,8 +12,8 @@
 
 #include "isolate/commands/describe.h"
 #include "isolate/commands/help.h"
-#include "isolate/option_table.h"
-#include "isolate/options.h"
+#include "isolate/options/option_table.h"
+#include "isolate/options/options.h"
 #include "tests/tap.h"
 #include "tests/temporary.h"
 

@@ -11,8 +11,8 @@
 #include <cjson/cJSON.h>
 
 #include "isolate/commands/describe.h"
-#include "isolate/option_table.h"
-#include "isolate/options.h"
+#include "isolate/options/option_table.h"
+#include "isolate/options/options.h"
 #include "tests/tap.h"
 #include "tests/temporary.h"
 

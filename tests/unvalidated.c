@@ -13,7 +13,7 @@
 
 #include "isolate/commands/answer.h"
 #include "isolate/commands/input.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
 int main(int argc, char **argv)

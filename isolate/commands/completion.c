@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "isolate/commands/describe.h"
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 /* How the values of options are completed, by what the help calls them. What is not here has no completion. */
 static const struct {

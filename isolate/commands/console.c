@@ -13,7 +13,7 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/service/socket.h"
 
 int console_theme(const char *name, enum theme *theme, struct error *err)

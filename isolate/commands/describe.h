@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 enum command_words { COMMAND_LINE, FILES, TOOLS, NO_WORDS };
 

@@ -25,7 +25,7 @@
 #include "isolate/supervise/cgroup.h"
 #include "isolate/supervise/launch.h"
 #include "isolate/confine/landlock.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/supervise/python.h"
 #include "isolate/tiers/tier.h"
 

@@ -24,7 +24,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/service/audit.h"
 #include "isolate/service/client.h"
 #include "isolate/service/line.h"

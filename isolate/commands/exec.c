@@ -21,7 +21,7 @@
 #include "isolate/commands/summary.h"
 #include "isolate/commands/violations.h"
 #include "isolate/commands/watch.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
 struct call {

@@ -18,7 +18,7 @@
 
 #include "isolate/commands/describe.h"
 #include "isolate/base/error.h"
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 #include "isolate/base/text.h"
 
 enum {

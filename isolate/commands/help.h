@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_COMMANDS_HELP_H
 
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /* Append the help of one command, of cordon as a whole, or the version, to out. No line is longer than 80 columns. */
 void help_of_command(struct buffer *out, enum command_set command);

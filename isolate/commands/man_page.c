@@ -16,7 +16,7 @@
 
 #include "isolate/commands/describe.h"
 #include "isolate/events/table.h"
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 static const struct { const char *head, *text; } view_texts[] = {
 	{ "Rules", "A pattern of --hide that begins with a slash is matched from the host's root, any other against the end of a path, at any depth. `*`, `?` and `[...]` stay within one component, `**` is a whole "

@@ -25,7 +25,7 @@
 #include "isolate/commands/signals.h"
 #include "isolate/commands/violations.h"
 #include "isolate/base/json_slice.h"
-#include "isolate/option_write.h"
+#include "isolate/options/option_write.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
 #include "isolate/supervise/terminal.h"

@@ -5,7 +5,7 @@
 
 #include "isolate/base/json_slice.h"
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
 /* Writes the member "environment" of a request: what the options look up in the caller's. Returns false when some of it is no UTF-8. */

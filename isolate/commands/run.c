@@ -20,7 +20,7 @@
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
 #include "isolate/commands/watch.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
 /* Exactly one of a command, --script and --code. */

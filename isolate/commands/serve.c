@@ -9,7 +9,7 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/service/audit.h"
 #include "isolate/service/server.h"
 #include "isolate/service/socket.h"

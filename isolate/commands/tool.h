@@ -5,7 +5,7 @@
 
 #include "isolate/base/error.h"
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /* An answer to a request, from whoever gave it. */
 struct tool_answer {

@@ -8,7 +8,7 @@
 #ifndef CORDON_ISOLATE_COMMANDS_WATCH_H
 #define CORDON_ISOLATE_COMMANDS_WATCH_H
 
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
 /* Where cordon-operate finds what was asked for. */

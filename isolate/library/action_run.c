@@ -18,7 +18,7 @@
 
 #include "isolate/library/acting.h"
 #include "isolate/library/observe.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/result.h"
 #include "isolate/tiers/tier.h"
 

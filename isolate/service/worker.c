@@ -28,7 +28,7 @@
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/library/action.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/result.h"
 #include "isolate/service/environment.h"
 #include "isolate/service/tool_work.h"

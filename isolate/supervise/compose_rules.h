@@ -5,7 +5,7 @@
 
 #include "isolate/confine/plan.h"
 #include "isolate/base/error.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /*
  * Adds the patterns of --hide and the stand-ins of --mask to config. rows: the binds of the plan b, by which a rule is refused that could never hold because it is about

@@ -4,7 +4,7 @@
 #define CORDON_ISOLATE_SUPERVISE_ENVIRONMENT_H
 
 #include "isolate/confine/plan.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /*
  * Adds the environment to a plan: PATH, HOME, LANG, TMPDIR, the kind of the terminal with --tty, and what was named (--inherit-env, --env). Nothing else of the

@@ -4,7 +4,7 @@
 #define CORDON_ISOLATE_SUPERVISE_RUNTIME_H
 
 #include "isolate/confine/plan.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/runner/frame.h"
 
 /*

@@ -4,7 +4,7 @@
 #define CORDON_ISOLATE_SUPERVISE_VIEW_ALLOW_H
 
 #include "fs/policy.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/result.h"
 
 /*

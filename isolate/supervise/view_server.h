@@ -14,7 +14,7 @@
 #include "fs/event.h"
 #include "fs/policy.h"
 #include "fs/written.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/result.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "isolate/base/error.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 #include "isolate/result.h"
 
 #define TIER_INTERFACE 1

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/option_table.h"
-#include "isolate/options.h"
+#include "isolate/options/option_table.h"
+#include "isolate/options/options.h"
 #include "isolate/base/text.h"
 
 enum { WORDS_MAX = 32 };

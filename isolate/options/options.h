@@ -5,8 +5,8 @@
  * options.def is the one table: the command line, profiles (--profile), the library (cordon_options_set), `--help`, the man page and the
  * shell completion are all made from it. A value is parsed and range-checked in one place, whoever sets it.
  */
-#ifndef CORDON_ISOLATE_OPTIONS_H
-#define CORDON_ISOLATE_OPTIONS_H
+#ifndef CORDON_ISOLATE_OPTIONS_OPTIONS_H
+#define CORDON_ISOLATE_OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

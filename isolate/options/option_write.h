@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options as a profile again: for the daemon, which runs on behalf of a command line, and for the digest of a policy. */
-#ifndef CORDON_ISOLATE_OPTION_WRITE_H
-#define CORDON_ISOLATE_OPTION_WRITE_H
+#ifndef CORDON_ISOLATE_OPTIONS_OPTION_WRITE_H
+#define CORDON_ISOLATE_OPTIONS_OPTION_WRITE_H
 
 #include "isolate/base/json_write.h"
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 /*
  * Writes every option that one command has and a profile may hold, defaults written out, as one JSON object in the order of the table: equal options give equal text.

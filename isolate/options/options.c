@@ -10,14 +10,14 @@
 #include "config.h"
 #endif
 
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 enum {
 	ROWS_MAX = 128,

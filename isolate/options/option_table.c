@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 const struct option_row option_rows[] = {
 #define OPTION(name, argument, commands, kind, field, low, high, default_run, default_other, help) \
 	{ name, argument, commands, kind, offsetof(struct options, field), low, high, default_run, default_other, help },
-#include "isolate/options.def"
+#include "isolate/options/options.def"
 #undef OPTION
 };
 const size_t option_row_count = sizeof option_rows / sizeof option_rows[0];

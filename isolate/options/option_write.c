@@ -9,11 +9,11 @@
 #include "config.h"
 #endif
 
-#include "isolate/option_write.h"
+#include "isolate/options/option_write.h"
 
 #include <string.h>
 
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 #include "isolate/base/text.h"
 
 static bool write_text(struct json_writer *w, const char *text)

@@ -3,13 +3,13 @@
  * The option table as data: for the parser, and for everything that describes options (help, man page, completion, the
  * tests of the profile schema). Reading it needs nothing else of cordon, so the build-time generators stay small.
  */
-#ifndef CORDON_ISOLATE_OPTION_TABLE_H
-#define CORDON_ISOLATE_OPTION_TABLE_H
+#ifndef CORDON_ISOLATE_OPTIONS_OPTION_TABLE_H
+#define CORDON_ISOLATE_OPTIONS_OPTION_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 enum option_kind {
 	OPTION_FLAG,      /* bool */

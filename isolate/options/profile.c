@@ -13,7 +13,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/options.h"
+#include "isolate/options/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include <cjson/cJSON.h>
 
 #include "isolate/base/json_gate.h"
-#include "isolate/option_table.h"
+#include "isolate/options/option_table.h"
 
 static int refuse_type(const struct option_row *row, const char *wanted, struct error *err)
 {
