@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the view server is told at its start: a sealed memory file with the layout of a plan (isolate/confine/plan.h), whose parts mean this:
+ * What the view server is told at its start: a sealed memory file with the layout of a plan (isolate/wire/init_plan.h), whose parts mean this:
  *
  *   binds      the named trees, in the order of their numbers: source is the host path, target where it is shown (for messages), flags CONFIG_TREE_...
  *   argv       patterns to hide
@@ -15,7 +15,7 @@
 #define CORDON_FS_CONFIG_H
 
 #include "fs/policy.h"
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/base/error.h"
 
 enum config_tree_flags { CONFIG_TREE_RUNTIME = 1, CONFIG_TREE_OPTIONAL = 2 };

@@ -9,7 +9,7 @@
 #ifndef CORDON_FS_MOUNTER_H
 #define CORDON_FS_MOUNTER_H
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/error.h"
 
 /*

@@ -38,7 +38,7 @@
 #include "isolate/confine/filter.h"
 #include "isolate/base/message.h"
 #include "isolate/confine/privileges.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 
 #define CONTROL_FD 3
 #define RESERVED_FILES 16

@@ -17,7 +17,7 @@
 #include "isolate/base/error.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/base/text.h"
 #include "isolate/tiers/tier.h"
 

@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/message.h"
-#include "isolate/confine/plan.h"
-#include "isolate/confine/report.h"
-#include "isolate/runner/frame.h"
+#include "isolate/wire/init_plan.h"
+#include "isolate/wire/init_report.h"
+#include "isolate/wire/body_request.h"
 #include "isolate/supervise/conversation.h"
 #include "tests/tap.h"
 

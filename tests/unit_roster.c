@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "isolate/base/proc_file.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/confine/roster.h"
 #include "tests/tap.h"
 

@@ -7,7 +7,7 @@
 
 #include "isolate/base/error.h"
 #include "isolate/base/json_write.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_CODE_FAILED = 1, EXIT_REFUSED = 2, EXIT_USAGE = 64, EXIT_FAILED = 125 };
 

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_COMMANDS_SUMMARY_H
 #define CORDON_ISOLATE_COMMANDS_SUMMARY_H
 
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 /*
  * Says on standard error how many files and system calls were refused, which most often, and what would allow them. Nothing when nothing was, or when nobody is there to read it: standard

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_COMMANDS_VIOLATIONS_H
 #define CORDON_ISOLATE_COMMANDS_VIOLATIONS_H
 
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 /*
  * Appends one line a violation, "line 3, column 5: message [rule]; rewrite", or one line that says there is none, without a newline at the end. Everything

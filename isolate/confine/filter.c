@@ -24,7 +24,7 @@ static const struct {
 	[PROFILE_NONE] = { .name = "none" },
 #define PROGRAM(instructions) { sizeof instructions / sizeof *instructions, (struct sock_filter *)instructions }
 #define PROFILE(id, name, groups, internet, why) [PROFILE_##id] = { name, PROGRAM(FILTER_##id), PROGRAM(COUNTING_##id), PROGRAM(NOTIFYING_##id), PROGRAM(WATCHING_##id), WATCHES_##id },
-#include "isolate/confine/seccomp_profiles.def"
+#include "isolate/wire/seccomp_profiles.def"
 #undef PROFILE
 };
 

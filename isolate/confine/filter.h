@@ -6,7 +6,7 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/confine/watched.h"
 #include "isolate/base/error.h"
 

@@ -29,11 +29,11 @@
 #include "isolate/confine/guard.h"
 #include "isolate/base/message.h"
 #include "isolate/confine/mounts.h"
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/confine/program.h"
 #include "isolate/confine/reap.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/confine/root.h"
 #include "net/loopback.h"
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 
 #define CREATE_RULESET_VERSION 1u
 #define SCOPE_ABSTRACT_UNIX_SOCKET (UINT64_C(1) << 0)

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 
 #define CAP_WORDS 2
 

@@ -27,7 +27,7 @@
 #include "isolate/confine/filter.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/confine/reap.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/confine/rlimits.h"
 
 #define STACK_BYTES (256 * 1024)

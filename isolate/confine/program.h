@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 
 struct program_start {
 	const struct plan *plan;

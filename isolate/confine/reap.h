@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/confine/limits.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/limits.h"
+#include "isolate/wire/init_report.h"
 
 /*
  * Blocks every signal and gives each its default action, so that nothing is lost before the loop begins. For the start of a PID 1. Async-signal-safe.

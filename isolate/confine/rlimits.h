@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_CONFINE_RLIMITS_H
 #define CORDON_ISOLATE_CONFINE_RLIMITS_H
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/error.h"
 
 /*

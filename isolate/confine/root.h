@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 
 /* What the supervisor gets besides the workspace. */
 struct root_output {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "isolate/base/proc_file.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/confine/watch.h"
 
 #define PATIENCE 20 /* fifths of a millisecond */

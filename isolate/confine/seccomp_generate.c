@@ -67,7 +67,7 @@ static const struct profile {
 	int internet;
 } PROFILES[] = {
 #define PROFILE(id, name, groups, internet, why) { #id, groups, internet },
-#include "isolate/confine/seccomp_profiles.def"
+#include "isolate/wire/seccomp_profiles.def"
 #undef PROFILE
 };
 

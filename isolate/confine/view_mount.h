@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/error.h"
 
 /* Attaches the detached mount of a view (closed in any case) at the staging place below root, and makes root the working directory. 0, or -1 with MOUNT_DENIED. */

@@ -19,7 +19,7 @@
 #include "isolate/library/acting.h"
 #include "isolate/library/observe.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/tiers/tier.h"
 
 /* Parsing a megabyte of hostile text takes more than a call does. */

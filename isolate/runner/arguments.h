@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_ARGUMENTS_H
 
 #include "isolate/runner/python.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 
 /* The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an exception. */
 PyObject *arguments_parse(struct span json);

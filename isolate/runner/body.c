@@ -7,7 +7,7 @@
  * C code that calls nothing of the body's. What the body left behind is kept, not torn down: its destructors would run after its answer,
  * and the process ends anyway.
  */
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 #include "isolate/runner/python.h"
 
 #include "isolate/base/json_write.h"

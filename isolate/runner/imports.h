@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_IMPORTS_H
 
 #include "isolate/runner/python.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 
 #include <stddef.h>
 

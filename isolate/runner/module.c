@@ -7,7 +7,7 @@
  */
 #include "isolate/runner/python.h"
 
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 #include "isolate/runner/imports.h"
 #include "isolate/runner/prepare.h"
 #include "isolate/runner/rules.h"

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_NEST_H
 #define CORDON_ISOLATE_RUNNER_NEST_H
 
-#include "isolate/runner/frame.h"
+#include "isolate/wire/body_request.h"
 
 /* The clone(2) flags for a child with these limits. */
 unsigned long nest_clone_flags(const struct confine_limits *limits);

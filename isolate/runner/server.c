@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "isolate/base/message.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/runner/nest.h"
 #include "isolate/runner/prepare.h"
 

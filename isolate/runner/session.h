@@ -8,7 +8,7 @@
 #define CORDON_ISOLATE_RUNNER_SESSION_H
 
 #include "isolate/runner/python.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 
 #include <stdbool.h>
 

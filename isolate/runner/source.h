@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_SOURCE_H
 
 #include "isolate/runner/python.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 #include "isolate/runner/violations.h"
 
 enum { SOURCE_BYTES_MOST = 64 * 1024 };

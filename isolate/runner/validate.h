@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_VALIDATE_H
 
 #include "isolate/runner/python.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/body.h"
 #include "isolate/runner/session.h"
 #include "isolate/runner/source.h"
 #include "isolate/runner/violations.h"

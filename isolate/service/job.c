@@ -28,7 +28,7 @@
 #include <cjson/cJSON.h>
 
 #include "isolate/library/action.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/service/connection.h"
 #include "isolate/service/history.h"
 #include "isolate/service/worker.h"

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "isolate/events/emitter.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/service/job_program.h"
 #include "isolate/service/protocol.h"
 #include "isolate/service/server.h"

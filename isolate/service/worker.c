@@ -29,7 +29,7 @@
 #include "isolate/base/json_slice.h"
 #include "isolate/library/action.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/service/environment.h"
 #include "isolate/service/tool_work.h"
 #include "isolate/tiers/tier.h"

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_ALLOWANCE_H
 #define CORDON_ISOLATE_SUPERVISE_ALLOWANCE_H
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/supervise/compose.h"
 
 /* Fills the limits, and the words for who enforces each in the record. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "fs/written.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 #define CAPTURE_BLOCK 65536
 

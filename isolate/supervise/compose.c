@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/supervise/allowance.h"
 #include "isolate/supervise/compose_view.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "isolate/base/message.h"
-#include "isolate/confine/plan.h"
-#include "isolate/runner/frame.h"
+#include "isolate/wire/init_plan.h"
+#include "isolate/wire/body_request.h"
 #include "isolate/tiers/tier.h"
 
 struct composition {

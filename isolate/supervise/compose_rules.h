@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_COMPOSE_RULES_H
 #define CORDON_ISOLATE_SUPERVISE_COMPOSE_RULES_H
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/base/error.h"
 #include "isolate/options/options.h"
 

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_COMPOSE_VIEW_H
 #define CORDON_ISOLATE_SUPERVISE_COMPOSE_VIEW_H
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/supervise/compose.h"
 
 /* Refuses options of the view that the tier or the mode cannot keep. 0, or -1 with BAD_OPTION. */

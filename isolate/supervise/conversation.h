@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_CONVERSATION_H
 #define CORDON_ISOLATE_SUPERVISE_CONVERSATION_H
 
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/supervise/compose.h"
 
 /*

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_ENVIRONMENT_H
 #define CORDON_ISOLATE_SUPERVISE_ENVIRONMENT_H
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/options/options.h"
 
 /*

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "fs/event.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/base/error.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/supervise/outward.h"
 #include "isolate/tiers/tier.h"
 

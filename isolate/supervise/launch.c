@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/base/locate.h"
 

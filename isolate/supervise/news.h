@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_NEWS_H
 #define CORDON_ISOLATE_SUPERVISE_NEWS_H
 
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/supervise/loop.h"
 
 /* A process was seen: told of after what its maker was refused before, unless it was. */

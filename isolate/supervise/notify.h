@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/confine/limits.h"
-#include "isolate/result.h"
+#include "isolate/wire/limits.h"
+#include "isolate/wire/record.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/processes.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/witness.h"
 

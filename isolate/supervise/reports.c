@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "isolate/base/message.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/base/clock.h"
 #include "isolate/supervise/news.h"
 #include "isolate/supervise/order.h"

@@ -3,9 +3,9 @@
 #ifndef CORDON_ISOLATE_SUPERVISE_RUNTIME_H
 #define CORDON_ISOLATE_SUPERVISE_RUNTIME_H
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 #include "isolate/options/options.h"
-#include "isolate/runner/frame.h"
+#include "isolate/wire/body_request.h"
 
 /*
  * Adds the system runtime, public configuration and the made-up files of /etc to a plan; a body is shown

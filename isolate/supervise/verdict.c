@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/text.h"
 
 /* Exit statuses of the runner's start-up code (compose.c). */

@@ -4,8 +4,8 @@
 #define CORDON_ISOLATE_SUPERVISE_VERDICT_H
 
 #include "isolate/supervise/cgroup.h"
-#include "isolate/confine/report.h"
-#include "isolate/result.h"
+#include "isolate/wire/init_report.h"
+#include "isolate/wire/record.h"
 
 struct verdict_facts {
 	bool is_body;

@@ -5,7 +5,7 @@
 
 #include "fs/policy.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 /*
  * Says it of each refusal of a summary ("--ro PATH", in a shell's words), where one option alone does: for a hidden file the one that names it, for a write the --scratch that shows its directory,

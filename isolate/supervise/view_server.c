@@ -19,7 +19,7 @@
 
 #include "fs/config.h"
 #include "isolate/base/message.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 #include "isolate/supervise/view_allow.h"
 #include "isolate/tiers/tier.h"
 

@@ -15,7 +15,7 @@
 #include "fs/policy.h"
 #include "fs/written.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/supervise/event_log.h"
 #include "isolate/supervise/launch.h"
 

@@ -14,7 +14,7 @@
 
 #include "isolate/base/error.h"
 #include "isolate/options/options.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 #define TIER_INTERFACE 1
 

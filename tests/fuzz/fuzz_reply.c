@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "isolate/base/json_gate.h"
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 #include "isolate/supervise/conversation.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/confine/limits.h"
-#include "isolate/confine/report.h"
+#include "isolate/wire/limits.h"
+#include "isolate/wire/init_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

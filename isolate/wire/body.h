@@ -5,8 +5,8 @@
  * The caller has confined the process already; everything here may run hostile code and must be assumed to have been taken over by it
  * afterwards. The answer therefore goes into a plain memory region that another process reads and checks.
  */
-#ifndef CORDON_ISOLATE_RUNNER_BODY_H
-#define CORDON_ISOLATE_RUNNER_BODY_H
+#ifndef CORDON_ISOLATE_WIRE_BODY_H
+#define CORDON_ISOLATE_WIRE_BODY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,14 +4,14 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/report.h"
+#include "isolate/wire/init_report.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/message.h"
 
 _Static_assert(sizeof(struct report) == 48 + 40 + 256, "a report has no padding");

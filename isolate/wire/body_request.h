@@ -6,15 +6,15 @@
  * request (descriptors: a plan whose files are the body's parts, then the files to copy in), and back reports as from cordon-init, the last of them
  * with the reply's memory file. Parsers are pure and take every byte for hostile.
  */
-#ifndef CORDON_ISOLATE_RUNNER_FRAME_H
-#define CORDON_ISOLATE_RUNNER_FRAME_H
+#ifndef CORDON_ISOLATE_WIRE_BODY_REQUEST_H
+#define CORDON_ISOLATE_WIRE_BODY_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/confine/limits.h"
-#include "isolate/runner/body.h"
+#include "isolate/wire/limits.h"
+#include "isolate/wire/body.h"
 
 #define RUNNER_SPAWN_MAGIC 0x4352534eu
 #define RUNNER_SPAWN_FDS 4

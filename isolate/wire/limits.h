@@ -4,29 +4,29 @@
  *
  * Plain fixed-size data, the same in a plan (cordon-init) and in a spawn message (the runner).
  */
-#ifndef CORDON_ISOLATE_CONFINE_LIMITS_H
-#define CORDON_ISOLATE_CONFINE_LIMITS_H
+#ifndef CORDON_ISOLATE_WIRE_LIMITS_H
+#define CORDON_ISOLATE_WIRE_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum layer_index {
 #define LAYER(id, name, is_namespace) LAYER_INDEX_##id,
-#include "isolate/confine/layers.def"
+#include "isolate/wire/layers.def"
 #undef LAYER
 	LAYER_COUNT
 };
 
 enum layer {
 #define LAYER(id, name, is_namespace) LAYER_##id = 1 << LAYER_INDEX_##id,
-#include "isolate/confine/layers.def"
+#include "isolate/wire/layers.def"
 #undef LAYER
 };
 
 enum seccomp_profile {
 	PROFILE_NONE, /* the runner's fork server, which must make namespaces for its children */
 #define PROFILE(id, name, groups, internet, why) PROFILE_##id,
-#include "isolate/confine/seccomp_profiles.def"
+#include "isolate/wire/seccomp_profiles.def"
 #undef PROFILE
 	PROFILE_COUNT
 };

@@ -6,14 +6,14 @@
  * fixed-size rows, and the texts they point at. Secrets (environment values, arguments) thus never stand in a command line, and the reader checks every
  * offset once. Both sides are built from the same source; `version` guards against a stray binary.
  */
-#ifndef CORDON_ISOLATE_CONFINE_PLAN_H
-#define CORDON_ISOLATE_CONFINE_PLAN_H
+#ifndef CORDON_ISOLATE_WIRE_INIT_PLAN_H
+#define CORDON_ISOLATE_WIRE_INIT_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 #include "isolate/base/error.h"
 #include "isolate/base/json_write.h"
 

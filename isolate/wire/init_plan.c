@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/plan.h"
+#include "isolate/wire/init_plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * The sender is our own code, but it lives inside, so the reader takes every byte for hostile: report_parse is the only way in, is pure, and
  * leaves a struct whose every field is in range and whose text is terminated.
  */
-#ifndef CORDON_ISOLATE_CONFINE_REPORT_H
-#define CORDON_ISOLATE_CONFINE_REPORT_H
+#ifndef CORDON_ISOLATE_WIRE_INIT_REPORT_H
+#define CORDON_ISOLATE_WIRE_INIT_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/runner/frame.h"
+#include "isolate/wire/body_request.h"
 
 #include <string.h>
 

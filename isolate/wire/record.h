@@ -4,8 +4,8 @@
  *
  * Everything that may have come from inside is held as bytes with a length; it becomes text only in result_write, which is the one place where a record is made.
  */
-#ifndef CORDON_ISOLATE_RESULT_H
-#define CORDON_ISOLATE_RESULT_H
+#ifndef CORDON_ISOLATE_WIRE_RECORD_H
+#define CORDON_ISOLATE_WIRE_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/result.h"
+#include "isolate/wire/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "isolate/confine/limits.h"
+#include "isolate/wire/limits.h"
 
 static const struct { const char *name; bool is_namespace; } LAYERS[] = {
 #define LAYER(id, name, is_namespace) { name, is_namespace },
-#include "isolate/confine/layers.def"
+#include "isolate/wire/layers.def"
 #undef LAYER
 };
 
