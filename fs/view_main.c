@@ -35,7 +35,7 @@
 #include "fs/named.h"
 #include "fs/server.h"
 #include "fs/view.h"
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 #include "isolate/base/message.h"
 #include "isolate/confine/privileges.h"
 #include "isolate/wire/init_report.h"

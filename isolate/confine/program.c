@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/confine/reap.h"
 #include "isolate/wire/init_report.h"

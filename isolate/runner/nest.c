@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 #include "isolate/confine/landlock.h"
 #include "isolate/base/message.h"
 #include "isolate/confine/mounts.h"

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 #include "isolate/base/proc_file.h"
 
 /* What these limits do not stop, for the record. */

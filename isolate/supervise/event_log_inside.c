@@ -17,7 +17,7 @@
 
 static const struct { const char *name, *arguments[6]; } CALLS[] = {
 #define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
-#include "isolate/supervise/call_arguments.def"
+#include "isolate/seccomp/call_arguments.def"
 #undef CALL
 };
 

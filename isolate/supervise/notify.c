@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 #include "isolate/base/proc_file.h"
 #include "isolate/base/clock.h"
 #include "isolate/supervise/receiver.h"

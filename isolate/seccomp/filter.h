@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Installs one of the system call filters that were compiled at build time (see seccomp_generate.c). */
-#ifndef CORDON_ISOLATE_CONFINE_FILTER_H
-#define CORDON_ISOLATE_CONFINE_FILTER_H
+#ifndef CORDON_ISOLATE_SECCOMP_FILTER_H
+#define CORDON_ISOLATE_SECCOMP_FILTER_H
 
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
 #include "isolate/wire/limits.h"
-#include "isolate/confine/watched.h"
+#include "isolate/seccomp/watched_calls.h"
 #include "isolate/base/error.h"
 
 /*

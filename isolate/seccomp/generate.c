@@ -33,7 +33,7 @@
 #include <linux/seccomp.h>
 #include <unistd.h>
 
-#include "isolate/confine/seccomp_beginning.h"
+#include "isolate/seccomp/preamble.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -48,7 +48,7 @@ static const struct {
 } ALLOWED[] = {
 #define ALLOW(groups, names, why) { groups, names },
 #define MISSING(names, why)
-#include "isolate/confine/seccomp_table.def"
+#include "isolate/seccomp/syscalls.def"
 #undef ALLOW
 #undef MISSING
 };
@@ -56,7 +56,7 @@ static const struct {
 static const char *const ABSENT[] = {
 #define ALLOW(groups, names, why)
 #define MISSING(names, why) names,
-#include "isolate/confine/seccomp_table.def"
+#include "isolate/seccomp/syscalls.def"
 #undef ALLOW
 #undef MISSING
 };

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/filter.h"
+#include "isolate/seccomp/filter.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/confine/seccomp_filters.h"
+#include "isolate/seccomp/seccomp_filters.h"
 
 #define WAIT_KILLABLE (1u << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, missing from older headers */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instructions that stand before libseccomp's own in every filter. Part of the generator: nothing of it is in what is installed. */
-#ifndef CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
-#define CORDON_ISOLATE_CONFINE_SECCOMP_BEGINNING_H
+#ifndef CORDON_ISOLATE_SECCOMP_PREAMBLE_H
+#define CORDON_ISOLATE_SECCOMP_PREAMBLE_H
 
 #include <linux/filter.h>
 #include <stddef.h>
 
-#include "isolate/confine/watched.h"
+#include "isolate/seccomp/watched_calls.h"
 
 #define SECCOMP_BEGINNING_MOST 128
 

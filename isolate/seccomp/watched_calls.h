@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a call is about that a filter's listener is notified of. Bits, so that a filter can say which it tells of. */
-#ifndef CORDON_ISOLATE_CONFINE_WATCHED_H
-#define CORDON_ISOLATE_CONFINE_WATCHED_H
+#ifndef CORDON_ISOLATE_SECCOMP_WATCHED_CALLS_H
+#define CORDON_ISOLATE_SECCOMP_WATCHED_CALLS_H
 
 enum watched {
 	WATCHED_REFUSED = 0, /* the filter refuses it, and so must the answer */

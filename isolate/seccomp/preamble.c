@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/seccomp_beginning.h"
+#include "isolate/seccomp/preamble.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -33,7 +33,7 @@ static const struct watched_call {
 	uint64_t value;
 } WATCHED_CALLS[] = {
 #define WATCHED(call, about, how, argument, value, why) { #call, WATCHED_##about, how, argument, value },
-#include "isolate/confine/watched_calls.def"
+#include "isolate/seccomp/watched_calls.def"
 #undef WATCHED
 };
 
