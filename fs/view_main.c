@@ -37,7 +37,7 @@
 #include "fs/view.h"
 #include "isolate/seccomp/filter.h"
 #include "isolate/base/message.h"
-#include "isolate/confine/privileges.h"
+#include "isolate/init/privileges.h"
 #include "isolate/wire/init_report.h"
 
 #define CONTROL_FD 3

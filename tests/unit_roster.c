@@ -15,7 +15,7 @@
 
 #include "isolate/base/proc_file.h"
 #include "isolate/wire/init_report.h"
-#include "isolate/confine/roster.h"
+#include "isolate/init/proc_reporter.h"
 #include "tests/tap.h"
 
 #define CHILDREN 60

@@ -24,7 +24,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/supervise/cgroup.h"
 #include "isolate/supervise/launch.h"
-#include "isolate/confine/landlock.h"
+#include "isolate/init/landlock.h"
 #include "isolate/options/options.h"
 #include "isolate/supervise/python.h"
 #include "isolate/tiers/tier.h"

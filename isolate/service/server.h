@@ -7,7 +7,7 @@
  * itself is read with recvmsg(2), since bufferevents know nothing of descriptors that come along.
  *
  * An execution runs in a worker process with the same supervisor as `cordon run`. So whatever dies takes nothing else with it: a worker that is killed ends one
- * execution; the daemon's death ends its workers (PR_SET_PDEATHSIG), and the end of a worker ends its sandbox (the lifeline of isolate/confine/reap.h).
+ * execution; the daemon's death ends its workers (PR_SET_PDEATHSIG), and the end of a worker ends its sandbox (the lifeline of isolate/init/reap.h).
  */
 #ifndef CORDON_ISOLATE_SERVICE_SERVER_H
 #define CORDON_ISOLATE_SERVICE_SERVER_H

@@ -25,7 +25,7 @@
 
 #include "fs/workspace.h"
 #include "isolate/wire/init_plan.h"
-#include "isolate/confine/privileges.h"
+#include "isolate/init/privileges.h"
 #include "isolate/supervise/allowance.h"
 #include "isolate/supervise/compose_view.h"
 #include "isolate/supervise/environment.h"

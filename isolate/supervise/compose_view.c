@@ -21,7 +21,7 @@
 
 #include "fs/config.h"
 #include "fs/scratch.h"
-#include "isolate/confine/privileges.h"
+#include "isolate/init/privileges.h"
 #include "isolate/supervise/compose_rules.h"
 
 static bool has_scratch(const struct options *o)

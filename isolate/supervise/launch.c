@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "isolate/wire/limits.h"
-#include "isolate/confine/privileges.h"
+#include "isolate/init/privileges.h"
 #include "isolate/base/locate.h"
 
 #define STACK_BYTES (128 * 1024)

@@ -21,7 +21,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "isolate/confine/reap.h"
+#include "isolate/init/reap.h"
 #include "isolate/base/clock.h"
 #include "isolate/supervise/order.h"
 #include "isolate/supervise/reports.h"

@@ -22,7 +22,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "isolate/confine/mounts.h"
+#include "isolate/init/mounts.h"
 
 #define COPIED_MOST (64 * 1024)
 

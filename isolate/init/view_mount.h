@@ -6,8 +6,8 @@
  * put where it belongs, and the staging place goes again. For a tree that may be written to, an overlay of the kernel is made: the view below, a tmpfs above, so that
  * the server never sees a write and the host cannot be reached by one.
  */
-#ifndef CORDON_ISOLATE_CONFINE_VIEW_MOUNT_H
-#define CORDON_ISOLATE_CONFINE_VIEW_MOUNT_H
+#ifndef CORDON_ISOLATE_INIT_VIEW_MOUNT_H
+#define CORDON_ISOLATE_INIT_VIEW_MOUNT_H
 
 #include <stdint.h>
 

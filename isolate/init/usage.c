@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/watch.h"
+#include "isolate/init/usage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "isolate/base/proc_file.h"
-#include "isolate/confine/process_memory.h"
+#include "isolate/init/process_memory.h"
 
 #define MOST_DESCENDANTS 4096
 

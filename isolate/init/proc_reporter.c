@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/roster.h"
+#include "isolate/init/proc_reporter.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 #include "isolate/base/proc_file.h"
 #include "isolate/wire/init_report.h"
-#include "isolate/confine/watch.h"
+#include "isolate/init/usage.h"
 
 #define PATIENCE 20 /* fifths of a millisecond */
 #define LAST_PATIENCE_MS 300 /* for room, in all */

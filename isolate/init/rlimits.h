@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The per-process limits of an execution: setrlimit(2). */
-#ifndef CORDON_ISOLATE_CONFINE_RLIMITS_H
-#define CORDON_ISOLATE_CONFINE_RLIMITS_H
+#ifndef CORDON_ISOLATE_INIT_RLIMITS_H
+#define CORDON_ISOLATE_INIT_RLIMITS_H
 
 #include "isolate/wire/limits.h"
 #include "isolate/base/error.h"

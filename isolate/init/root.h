@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the root directory of a sandbox from a plan and makes it the only one. */
-#ifndef CORDON_ISOLATE_CONFINE_ROOT_H
-#define CORDON_ISOLATE_CONFINE_ROOT_H
+#ifndef CORDON_ISOLATE_INIT_ROOT_H
+#define CORDON_ISOLATE_INIT_ROOT_H
 
 #include <stdint.h>
 

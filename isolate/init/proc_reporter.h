@@ -6,8 +6,8 @@
  * be seen from here: the supervisor hears of most at once (supervise/processes.h), and takes the word of PID 1 for the others. Nothing here waits but the last look, for a bounded time: a process
  * that finds no room is told of the next time, any other report is lost.
  */
-#ifndef CORDON_ISOLATE_CONFINE_ROSTER_H
-#define CORDON_ISOLATE_CONFINE_ROSTER_H
+#ifndef CORDON_ISOLATE_INIT_PROC_REPORTER_H
+#define CORDON_ISOLATE_INIT_PROC_REPORTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

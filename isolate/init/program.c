@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/program.h"
+#include "isolate/init/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@
 #include <unistd.h>
 
 #include "isolate/seccomp/filter.h"
-#include "isolate/confine/landlock.h"
-#include "isolate/confine/reap.h"
+#include "isolate/init/landlock.h"
+#include "isolate/init/reap.h"
 #include "isolate/wire/init_report.h"
-#include "isolate/confine/rlimits.h"
+#include "isolate/init/rlimits.h"
 
 #define STACK_BYTES (256 * 1024)
 #define RUNNER_FD 3

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory a process, and the System V IPC of a namespace, hold: proc_pid_status(5), proc_pid_smaps(5), proc_sysvipc(5). */
-#ifndef CORDON_ISOLATE_CONFINE_PROCESS_MEMORY_H
-#define CORDON_ISOLATE_CONFINE_PROCESS_MEMORY_H
+#ifndef CORDON_ISOLATE_INIT_PROCESS_MEMORY_H
+#define CORDON_ISOLATE_INIT_PROCESS_MEMORY_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/landlock.h"
+#include "isolate/init/landlock.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/process_memory.h"
+#include "isolate/init/process_memory.h"
 
 #include <fcntl.h>
 #include <linux/kcmp.h>

@@ -6,8 +6,8 @@
  * The lifeline is a socket whose other end only the supervisor holds. The kernel closes that end however the supervisor dies, so the sandbox cannot outlive
  * it, and no PR_SET_PDEATHSIG is needed, which would fire when a mere thread of the caller exits.
  */
-#ifndef CORDON_ISOLATE_CONFINE_REAP_H
-#define CORDON_ISOLATE_CONFINE_REAP_H
+#ifndef CORDON_ISOLATE_INIT_REAP_H
+#define CORDON_ISOLATE_INIT_REAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two processes that watch over each other, where there is no process namespace to end everything with its first process. */
-#ifndef CORDON_ISOLATE_CONFINE_GUARD_H
-#define CORDON_ISOLATE_CONFINE_GUARD_H
+#ifndef CORDON_ISOLATE_INIT_GUARD_H
+#define CORDON_ISOLATE_INIT_GUARD_H
 
 #include "isolate/base/error.h"
 

@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/view_mount.h"
+#include "isolate/init/view_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/confine/mounts.h"
+#include "isolate/init/mounts.h"
 
 #define STAGE "run/.view"
 #define UPPER "run/.upper"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Landlock scopes, for the tier without namespaces: landlock(7). */
-#ifndef CORDON_ISOLATE_CONFINE_LANDLOCK_H
-#define CORDON_ISOLATE_CONFINE_LANDLOCK_H
+#ifndef CORDON_ISOLATE_INIT_LANDLOCK_H
+#define CORDON_ISOLATE_INIT_LANDLOCK_H
 
 #include <stdint.h>
 

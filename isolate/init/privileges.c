@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/privileges.h"
+#include "isolate/init/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>

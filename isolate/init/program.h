@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the program of a plan as a confined child of PID 1. */
-#ifndef CORDON_ISOLATE_CONFINE_PROGRAM_H
-#define CORDON_ISOLATE_CONFINE_PROGRAM_H
+#ifndef CORDON_ISOLATE_INIT_PROGRAM_H
+#define CORDON_ISOLATE_INIT_PROGRAM_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/rlimits.h"
+#include "isolate/init/rlimits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/root.h"
+#include "isolate/init/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
-#include "isolate/confine/mounts.h"
-#include "isolate/confine/privileges.h"
-#include "isolate/confine/view_mount.h"
+#include "isolate/init/mounts.h"
+#include "isolate/init/privileges.h"
+#include "isolate/init/view_mount.h"
 
 static const char *const DEVICES[] = { "null", "zero", "full", "random", "urandom", "tty" };
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)

@@ -5,8 +5,8 @@
  * Memory is summed at each look; pages that processes share are counted once for each, so what is beyond a
  * limit is summed again by the proportional sizes, which are exact but cost more to read.
  */
-#ifndef CORDON_ISOLATE_CONFINE_WATCH_H
-#define CORDON_ISOLATE_CONFINE_WATCH_H
+#ifndef CORDON_ISOLATE_INIT_USAGE_H
+#define CORDON_ISOLATE_INIT_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

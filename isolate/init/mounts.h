@@ -5,8 +5,8 @@
  * A tree is cloned and locked down before it is attached, so it is never visible writable, and every target is a descriptor below the new root, so
  * no path of the host's can redirect a mount.
  */
-#ifndef CORDON_ISOLATE_CONFINE_MOUNTS_H
-#define CORDON_ISOLATE_CONFINE_MOUNTS_H
+#ifndef CORDON_ISOLATE_INIT_MOUNTS_H
+#define CORDON_ISOLATE_INIT_MOUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identity and capabilities: taking the one id that is mapped, and giving everything else up. user_namespaces(7), capabilities(7). */
-#ifndef CORDON_ISOLATE_CONFINE_PRIVILEGES_H
-#define CORDON_ISOLATE_CONFINE_PRIVILEGES_H
+#ifndef CORDON_ISOLATE_INIT_PRIVILEGES_H
+#define CORDON_ISOLATE_INIT_PRIVILEGES_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/mounts.h"
+#include "isolate/init/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/guard.h"
+#include "isolate/init/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
-#include "isolate/confine/watch.h"
+#include "isolate/init/usage.h"
 
 static pid_t guardian; /* as the child knows it */
 

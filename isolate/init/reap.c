@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/confine/reap.h"
+#include "isolate/init/reap.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/confine/guard.h"
-#include "isolate/confine/roster.h"
-#include "isolate/confine/watch.h"
+#include "isolate/init/guard.h"
+#include "isolate/init/proc_reporter.h"
+#include "isolate/init/usage.h"
 
 static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP };
 

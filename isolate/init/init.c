@@ -26,15 +26,15 @@
 #include <unistd.h>
 
 #include "fs/workspace.h"
-#include "isolate/confine/guard.h"
+#include "isolate/init/guard.h"
 #include "isolate/base/message.h"
-#include "isolate/confine/mounts.h"
+#include "isolate/init/mounts.h"
 #include "isolate/wire/init_plan.h"
-#include "isolate/confine/privileges.h"
-#include "isolate/confine/program.h"
-#include "isolate/confine/reap.h"
+#include "isolate/init/privileges.h"
+#include "isolate/init/program.h"
+#include "isolate/init/reap.h"
 #include "isolate/wire/init_report.h"
-#include "isolate/confine/root.h"
+#include "isolate/init/root.h"
 #include "net/loopback.h"
 
 #define CONTROL_FD 3
