@@ -334,7 +334,7 @@ def _():
 
 @tap.test("the table of events gives a schema that names every type once")
 def _():
-    with open(os.path.join(sandbox.SOURCE, "isolate", "events", "events.def"), encoding="utf-8") as file:
+    with open(os.path.join(sandbox.SOURCE, "isolate", "monitor", "events.def"), encoding="utf-8") as file:
         names = [line.split('"')[1] for line in file if line.startswith("EVENT_TYPE(")]
     tap.equal(sorted(schema()), sorted(names), "types")
     tap.equal(len(set(names)), len(names), "no name twice")

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/options/option_write.h"
 #include "isolate/service/bus.h"

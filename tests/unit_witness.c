@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/supervise/witness.h"
+#include "isolate/monitor/remote_mem_reader.h"
 #include "tests/tap.h"
 
 #define PAGES (2 * WITNESS_REPLACED_MOST)

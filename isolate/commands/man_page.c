@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "isolate/commands/describe.h"
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 #include "isolate/options/option_table.h"
 
 static const struct { const char *head, *text; } view_texts[] = {

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_tree.h"
 

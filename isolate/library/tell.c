@@ -15,7 +15,7 @@
 
 #include <sodium.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 
 #define TEXT_MOST 4096
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of tools. What an event has is the table's (isolate/events/events.def); here is only where each field comes from. */
+/* The events of tools. What an event has is the table's (isolate/monitor/events.def); here is only where each field comes from. */
 #ifndef CORDON_ISOLATE_LIBRARY_TELL_H
 #define CORDON_ISOLATE_LIBRARY_TELL_H
 
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 #include "isolate/library/item.h"
 
 struct tale {

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 
 void answers_info(const struct server *s, struct buffer *out)
 {

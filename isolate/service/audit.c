@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 #include "isolate/service/line.h"
 
 struct log_file {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 
 #define RING_BYTES (8u << 20)
 #define RING_LINES (1u << 15)

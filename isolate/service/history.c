@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 
 #define ENTRIES 256u
 #define BYTES_MOST (32u << 20)

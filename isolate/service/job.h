@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 #include "isolate/wire/record.h"
 #include "isolate/service/job_program.h"
 #include "isolate/service/protocol.h"

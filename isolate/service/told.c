@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "isolate/events/emitter.h"
-#include "isolate/events/table.h"
+#include "isolate/monitor/emitter.h"
+#include "isolate/monitor/event_table.h"
 #include "isolate/library/authority.h"
 #include "isolate/library/store.h"
 

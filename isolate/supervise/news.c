@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "isolate/base/clock.h"
-#include "isolate/supervise/outside.h"
+#include "isolate/monitor/outside.h"
 
 #define OWED_US INT64_C(2000000)
 

@@ -16,7 +16,7 @@
 #include "fs/written.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
-#include "isolate/supervise/event_log.h"
+#include "isolate/monitor/event_log.h"
 #include "isolate/supervise/launch.h"
 
 /* How often to ask whether the server was stopped. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 
 #define EVENTS 2000000
 

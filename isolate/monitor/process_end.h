@@ -4,8 +4,8 @@
  *
  * It stands in /proc while its parent has not collected it, and after that in its pidfd, where the kernel can (PIDFD_INFO_EXIT, Linux 6.15); else it is not known.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_PROCESS_END_H
-#define CORDON_ISOLATE_SUPERVISE_PROCESS_END_H
+#ifndef CORDON_ISOLATE_MONITOR_PROCESS_END_H
+#define CORDON_ISOLATE_MONITOR_PROCESS_END_H
 
 #include <stdbool.h>
 #include <sys/types.h>

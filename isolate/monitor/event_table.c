@@ -4,19 +4,19 @@
 #include "config.h"
 #endif
 
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 
 #include <string.h>
 
 const struct event_type_text event_types[EVENT_TYPES] = {
 #define EVENT_TYPE(id, name, emitter, fields, meaning) [EVENT_TYPE_##id] = { name, emitter, fields, meaning },
-#include "isolate/events/events.def"
+#include "isolate/monitor/events.def"
 #undef EVENT_TYPE
 };
 
 const struct event_field_text event_fields[EVENT_FIELDS] = {
 #define EVENT_FIELD(id, name, kind, meaning) [EVENT_FIELD_##id] = { name, EVENT_KIND_##kind, meaning },
-#include "isolate/events/events.def"
+#include "isolate/monitor/events.def"
 #undef EVENT_FIELD
 };
 
@@ -24,7 +24,7 @@ bool event_is_decision(const char *type, size_t length)
 {
 	static const enum event_type DECISIONS[] = {
 #define EVENT_DECISION(id) EVENT_TYPE_##id,
-#include "isolate/events/events.def"
+#include "isolate/monitor/events.def"
 #undef EVENT_DECISION
 	};
 

@@ -6,16 +6,16 @@
  * is told, whoever has a number that was given since the last time is looked at, so that a process is told of before what its maker, who goes on only when it is there, does next. Who makes a
  * call that is told of is told of before it. And PID 1 looks at /proc every 20 ms, which finds those that are left: without the C library's help, silent and short, a process is not seen.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_PROCESSES_H
-#define CORDON_ISOLATE_SUPERVISE_PROCESSES_H
+#ifndef CORDON_ISOLATE_MONITOR_PROCESSES_H
+#define CORDON_ISOLATE_MONITOR_PROCESSES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "isolate/wire/init_report.h"
-#include "isolate/supervise/event_log.h"
-#include "isolate/supervise/witness.h"
+#include "isolate/monitor/event_log.h"
+#include "isolate/monitor/remote_mem_reader.h"
 
 #define PROCESSES_HELD 4096 /* at most, by a descriptor each, and by half of those that the caller may have; when others end, PID 1 tells */
 #define PROCESSES_GONE 4096

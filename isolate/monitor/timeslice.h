@@ -6,8 +6,8 @@
  * who runs go on for some milliseconds before who was woken, unless that one asks for shorter turns (sched_setattr(2), Linux 6.12): then it runs first, and not for longer. That is
  * anybody's right, and takes no time from others.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_PROMPT_H
-#define CORDON_ISOLATE_SUPERVISE_PROMPT_H
+#ifndef CORDON_ISOLATE_MONITOR_TIMESLICE_H
+#define CORDON_ISOLATE_MONITOR_TIMESLICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/processes.h"
+#include "isolate/monitor/processes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 #include "isolate/base/proc_file.h"
 #include "isolate/base/clock.h"
-#include "isolate/supervise/process_end.h"
+#include "isolate/monitor/process_end.h"
 
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */

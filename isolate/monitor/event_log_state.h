@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the event log keeps: for the two files that write it. */
-#ifndef CORDON_ISOLATE_SUPERVISE_EVENT_LOG_STATE_H
-#define CORDON_ISOLATE_SUPERVISE_EVENT_LOG_STATE_H
+#ifndef CORDON_ISOLATE_MONITOR_EVENT_LOG_STATE_H
+#define CORDON_ISOLATE_MONITOR_EVENT_LOG_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/events/emitter.h"
-#include "isolate/supervise/event_log.h"
+#include "isolate/monitor/emitter.h"
+#include "isolate/monitor/event_log.h"
 
 struct event_log {
 	struct emitter *emitter;

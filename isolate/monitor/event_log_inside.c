@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/event_log_state.h"
+#include "isolate/monitor/event_log_state.h"
 
 #include <string.h>
 #include <sys/wait.h>

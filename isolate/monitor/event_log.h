@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the launcher tells of one execution, through the one emitter (isolate/events/emitter.h).
+ * What the launcher tells of one execution, through the one emitter (isolate/monitor/emitter.h).
  *
  * Every function takes a NULL log for "nobody watches" and does nothing then, so that callers need not ask.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_EVENT_LOG_H
-#define CORDON_ISOLATE_SUPERVISE_EVENT_LOG_H
+#ifndef CORDON_ISOLATE_MONITOR_EVENT_LOG_H
+#define CORDON_ISOLATE_MONITOR_EVENT_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "isolate/wire/init_report.h"
 #include "isolate/base/error.h"
 #include "isolate/wire/record.h"
-#include "isolate/supervise/outward.h"
+#include "isolate/monitor/peer_address.h"
 #include "isolate/tiers/tier.h"
 
 struct event_log;

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/process_end.h"
+#include "isolate/monitor/process_end.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * program chooses. The supervisor holds the limits and watches the view's server, so it never reads itself: it asks, waits for a moment that is bounded, and goes on without an answer.
  * A thread that is held up for longer is left behind and replaced, WITNESS_REPLACED_MOST times.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_WITNESS_H
-#define CORDON_ISOLATE_SUPERVISE_WITNESS_H
+#ifndef CORDON_ISOLATE_MONITOR_REMOTE_MEM_READER_H
+#define CORDON_ISOLATE_MONITOR_REMOTE_MEM_READER_H
 
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "isolate/supervise/outward.h"
+#include "isolate/monitor/peer_address.h"
 
 #define WITNESS_PATIENCE_MS 100 /* with one look, from when it begins */
 #define WITNESS_START_MS 250    /* until it begins, on a machine with more to do than it can */

@@ -4,8 +4,8 @@
  *
  * It needs nothing but the C library, so the generators that run at build time stay small.
  */
-#ifndef CORDON_ISOLATE_EVENTS_TABLE_H
-#define CORDON_ISOLATE_EVENTS_TABLE_H
+#ifndef CORDON_ISOLATE_MONITOR_EVENT_TABLE_H
+#define CORDON_ISOLATE_MONITOR_EVENT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 
 enum event_type {
 #define EVENT_TYPE(id, name, emitter, fields, meaning) EVENT_TYPE_##id,
-#include "isolate/events/events.def"
+#include "isolate/monitor/events.def"
 #undef EVENT_TYPE
 	EVENT_TYPES
 };
 
 enum event_field {
 #define EVENT_FIELD(id, name, kind, meaning) EVENT_FIELD_##id,
-#include "isolate/events/events.def"
+#include "isolate/monitor/events.def"
 #undef EVENT_FIELD
 	EVENT_FIELDS
 };

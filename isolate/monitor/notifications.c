@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/notify.h"
+#include "isolate/monitor/notifications.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -23,7 +23,7 @@
 #include "isolate/seccomp/filter.h"
 #include "isolate/base/proc_file.h"
 #include "isolate/base/clock.h"
-#include "isolate/supervise/receiver.h"
+#include "isolate/monitor/receiver.h"
 
 #define AT_ONCE 64
 #define TURN_US 20000 /* for which nothing else is looked at */

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/prompt.h"
+#include "isolate/monitor/timeslice.h"
 
 #include <sched.h>
 #include <sys/syscall.h>

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 
 static void print_string(const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which process of the host a process of the sandbox is. */
-#ifndef CORDON_ISOLATE_SUPERVISE_OUTSIDE_H
-#define CORDON_ISOLATE_SUPERVISE_OUTSIDE_H
+#ifndef CORDON_ISOLATE_MONITOR_OUTSIDE_H
+#define CORDON_ISOLATE_MONITOR_OUTSIDE_H
 
 #include <stdint.h>
 #include <sys/types.h>

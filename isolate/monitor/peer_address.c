@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/outward.h"
+#include "isolate/monitor/peer_address.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

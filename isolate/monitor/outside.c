@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/outside.h"
+#include "isolate/monitor/outside.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,14 +6,14 @@
  * taken back whole and counted; its sequence number is used up, so that the gap shows, and events.dropped says how many as soon as there is room. Text of
  * any bytes can be written: what is no UTF-8 becomes U+FFFD, and the bytes stand beside it in base64.
  */
-#ifndef CORDON_ISOLATE_EVENTS_EMITTER_H
-#define CORDON_ISOLATE_EVENTS_EMITTER_H
+#ifndef CORDON_ISOLATE_MONITOR_EMITTER_H
+#define CORDON_ISOLATE_MONITOR_EMITTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/events/table.h"
+#include "isolate/monitor/event_table.h"
 
 #define EMITTER_LINE_MAX 65536u /* longest line, its newline included */
 #define EMITTER_SUBJECT_MAX 160

@@ -7,16 +7,16 @@
  * which the kernel gives and no memory of the program's holds. A call that is repeated is answered at once and told once a second with its count, so a program that asks in a
  * loop does not drown what else there is to see.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_NOTIFY_H
-#define CORDON_ISOLATE_SUPERVISE_NOTIFY_H
+#ifndef CORDON_ISOLATE_MONITOR_NOTIFICATIONS_H
+#define CORDON_ISOLATE_MONITOR_NOTIFICATIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "isolate/wire/limits.h"
 #include "isolate/wire/record.h"
-#include "isolate/supervise/event_log.h"
-#include "isolate/supervise/processes.h"
+#include "isolate/monitor/event_log.h"
+#include "isolate/monitor/processes.h"
 
 #define NOTIFY_SLOTS 64
 

@@ -5,8 +5,8 @@
  * Until a call is taken, a signal whose handler does not restart calls makes it fail with EINTR; from then on none does (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19). The supervisor may be
  * telling of something just then, often of the very child whose end the signal says. This thread does nothing else, so that time is no longer than it takes to wake it.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_RECEIVER_H
-#define CORDON_ISOLATE_SUPERVISE_RECEIVER_H
+#ifndef CORDON_ISOLATE_MONITOR_RECEIVER_H
+#define CORDON_ISOLATE_MONITOR_RECEIVER_H
 
 #include <linux/seccomp.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this is for telling, not for holding: the kernel refuses whatever
  * was read here, and an address that is put in place of another after it was read comes to nothing either, and is found in the kernel's count.
  */
-#ifndef CORDON_ISOLATE_SUPERVISE_OUTWARD_H
-#define CORDON_ISOLATE_SUPERVISE_OUTWARD_H
+#ifndef CORDON_ISOLATE_MONITOR_PEER_ADDRESS_H
+#define CORDON_ISOLATE_MONITOR_PEER_ADDRESS_H
 
 #include <linux/seccomp.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/events/emitter.h"
+#include "isolate/monitor/emitter.h"
 
 #include <errno.h>
 #include <fcntl.h>

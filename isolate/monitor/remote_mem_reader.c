@@ -11,7 +11,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/witness.h"
+#include "isolate/monitor/remote_mem_reader.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/receiver.h"
+#include "isolate/monitor/receiver.h"
 
 #include <errno.h>
 #include <fcntl.h>
