@@ -14,7 +14,7 @@
 #include "isolate/wire/init_plan.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/wire/body_request.h"
-#include "isolate/supervise/conversation.h"
+#include "isolate/sandbox/runner_client.h"
 #include "tests/tap.h"
 
 static void test_reports(void)

@@ -22,11 +22,11 @@
 #include "isolate/commands/answer.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/supervise/cgroup.h"
-#include "isolate/supervise/launch.h"
+#include "isolate/sandbox/cgroup.h"
+#include "isolate/sandbox/launch.h"
 #include "isolate/init/landlock.h"
 #include "isolate/options/options.h"
-#include "isolate/supervise/python.h"
+#include "isolate/sandbox/interpreter.h"
 #include "isolate/tiers/tier.h"
 
 enum state { STATE_OK, STATE_LESS, STATE_MISSING };

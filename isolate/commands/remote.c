@@ -28,7 +28,7 @@
 #include "isolate/options/option_write.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
-#include "isolate/supervise/terminal.h"
+#include "isolate/sandbox/terminal.h"
 #include "isolate/base/text.h"
 
 static bool is_text(const char *text, size_t length)

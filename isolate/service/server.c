@@ -22,7 +22,7 @@
 #include "isolate/service/history.h"
 #include "isolate/service/job.h"
 #include "isolate/service/socket.h"
-#include "isolate/supervise/cgroup.h"
+#include "isolate/sandbox/cgroup.h"
 
 #define STOP_S 10
 #define ACCEPTS_AT_ONCE 16

@@ -7,7 +7,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/execution.h"
+#include "isolate/sandbox/execution.h"
 #include "isolate/tiers/builtin.h"
 
 static int probe(struct error *err)

@@ -7,7 +7,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/supervise/execution.h"
+#include "isolate/sandbox/execution.h"
 #include "isolate/tiers/builtin.h"
 
 static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,

@@ -9,7 +9,7 @@
 
 #include "isolate/base/json_gate.h"
 #include "isolate/wire/record.h"
-#include "isolate/supervise/conversation.h"
+#include "isolate/sandbox/runner_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

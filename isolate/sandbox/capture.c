@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capturing output. See capture.h.
+ *
+ * Memory is bounded by the limit: what is over it is read, so that the program does not block on it, counted and forgotten. Bytes are not looked at here; they become
+ * text when the record is written.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "isolate/base/clock.h"
+
+/*
+ * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking, by its /proc name; a socket has MSG_DONTWAIT, and a file
+ * never makes a writer wait. A file must not be opened anew: it would lose its offset and O_APPEND.
+ */
+static int open_sink(struct capture *c, int fd)
+{
+	char path[40];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -1;
+	c->is_socket = S_ISSOCK(st.st_mode);
+	c->pass_to = -1;
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		c->pass_to = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	if (c->pass_to < 0)
+		c->pass_to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return c->pass_to < 0 ? -1 : 0;
+}
+
+int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end)
+{
+	int ends[2];
+
+	*c = (struct capture){ .source = -1, .pass_to = -1, .limit = limit, .kept = kept };
+	c->backlog = malloc(CAPTURE_BLOCK);
+	if (!c->backlog || (pass_to >= 0 && open_sink(c, pass_to) < 0) || pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	c->source = ends[0];
+	*write_end = ends[1];
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+bool capture_is_blocked(const struct capture *c)
+{
+	return c->start < c->end;
+}
+
+static void close_source(struct capture *c)
+{
+	if (c->source >= 0)
+		close(c->source);
+	c->source = -1;
+}
+
+void capture_pass(struct capture *c)
+{
+	while (c->start < c->end) {
+		size_t length = c->end - c->start;
+		ssize_t wrote = c->is_socket ? send(c->pass_to, c->backlog + c->start, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+					     : write(c->pass_to, c->backlog + c->start, length);
+
+		if (wrote > 0) {
+			c->start += (size_t)wrote;
+		} else if (wrote < 0 && errno == EAGAIN) {
+			return;
+		} else if (wrote == 0 || errno != EINTR) {
+			/* The reader is gone: so is the stream, and the program's next write meets a broken pipe. */
+			c->pass_errno = wrote < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
+			c->start = c->end = 0;
+			close_source(c);
+			return;
+		}
+	}
+	c->start = c->end = 0;
+}
+
+static void keep(struct capture *c, const char *bytes, size_t length)
+{
+	uint64_t room = c->limit > c->kept->bytes.length ? c->limit - c->kept->bytes.length : 0;
+	size_t kept = length < room ? length : (size_t)room;
+
+	buffer_add(&c->kept->bytes, bytes, kept);
+	c->kept->dropped += length - kept;
+}
+
+size_t capture_waiting(const struct capture *c)
+{
+	struct pollfd ready = { c->source, POLLIN, 0 };
+	int bytes;
+
+	if (c->source < 0 || poll(&ready, 1, 0) <= 0)
+		return 0;
+	return (ready.revents & POLLIN) && ioctl(c->source, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 1;
+}
+
+static ssize_t take(struct capture *c, char *into, size_t most)
+{
+	ssize_t got;
+
+	most = most < CAPTURE_BLOCK ? most : CAPTURE_BLOCK;
+	if (c->written)
+		written_taking(c->written, c->stream, most);
+	got = read(c->source, into, most);
+	if (got > 0)
+		c->taken += (uint64_t)got;
+	if (c->written)
+		written_took(c->written, c->stream, got > 0 ? (size_t)got : 0);
+	return got;
+}
+
+int capture_read(struct capture *c, size_t most)
+{
+	while (most > 0 && c->source >= 0) {
+		ssize_t got;
+
+		capture_pass(c);
+		if (capture_is_blocked(c) || c->source < 0)
+			break;
+		got = take(c, c->backlog, most);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			return 1;
+		if (got <= 0) {
+			close_source(c);
+			return got < 0 ? -1 : 0;
+		}
+		if (c->tap)
+			c->tap(c->tap_context, c->backlog, (size_t)got);
+		if (c->pass_to >= 0)
+			c->end = (size_t)got;
+		else
+			keep(c, c->backlog, (size_t)got);
+		most -= (size_t)got < most ? (size_t)got : most;
+	}
+	capture_pass(c);
+	return c->source >= 0;
+}
+
+static bool has_more(int fd)
+{
+	struct pollfd ready = { fd, POLLIN, 0 };
+
+	return poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN);
+}
+
+void capture_finish(struct capture *c, int64_t deadline_us)
+{
+	/* A pipe holds at most 1 MiB by default, so a writer that is still there cannot keep us. */
+	size_t left = 2 << 20;
+
+	while (c->source >= 0 || capture_is_blocked(c)) {
+		struct pollfd ready = { c->pass_to, POLLOUT, 0 };
+		int wait_ms = -1;
+
+		if (c->source >= 0 && !capture_is_blocked(c)) {
+			capture_read(c, CAPTURE_BLOCK);
+			left -= left < CAPTURE_BLOCK ? left : CAPTURE_BLOCK;
+			if (!capture_is_blocked(c) && (left == 0 || c->source < 0 || !has_more(c->source)))
+				break;
+			continue;
+		}
+		if (deadline_us > 0)
+			wait_ms = clock_now_us() >= deadline_us ? 0 : (int)((deadline_us - clock_now_us()) / 1000) + 1;
+		if (poll(&ready, 1, wait_ms) == 0)
+			break; /* the deadline */
+		capture_pass(c);
+	}
+	close_source(c);
+	if (c->pass_to >= 0)
+		close(c->pass_to);
+	c->pass_to = -1;
+	free(c->backlog);
+	c->backlog = NULL;
+	c->start = c->end = 0;
+}

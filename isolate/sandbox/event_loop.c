@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens during an execution, and what follows from it. See loop.h.
+ *
+ * Phases: starting (until the program runs; a generous deadline of our own), running (the caller's limit), ending. Ending goes by degrees: the lifeline is shut, which
+ * makes PID 1 kill and reap everything and report the sums; after a grace the process itself is killed, and with it its namespace. A timeout of a
+ * body first ends the execution and then the fork server above it.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/event_loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "isolate/init/reap.h"
+#include "isolate/base/clock.h"
+#include "isolate/sandbox/order.h"
+#include "isolate/sandbox/reports.h"
+
+#define GRACE_US INT64_C(300000)
+
+void loop_set_timer(struct execution *x, int64_t at_us)
+{
+	struct itimerspec at = { { 0, 0 }, { at_us / 1000000, (at_us % 1000000) * 1000 } };
+
+	timerfd_settime(x->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+int loop_watch(struct execution *x, int fd, enum source source)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+
+	return fd < 0 || epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -1;
+}
+
+void loop_unwatch(struct execution *x, int fd)
+{
+	if (fd >= 0)
+		epoll_ctl(x->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void loop_end(struct execution *x)
+{
+	if (x->phase >= ENDING)
+		return;
+	x->phase = ENDING;
+	if (x->ended_us == 0)
+		x->ended_us = clock_now_us();
+	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
+	if (x->inner >= 0)
+		shutdown(x->inner, SHUT_WR);
+	else
+		shutdown(x->launch.control, SHUT_WR);
+	loop_set_timer(x, clock_now_us() + GRACE_US);
+}
+
+static void kill_now(struct execution *x)
+{
+	/* First whatever a process inside might be waiting for in the kernel. */
+	view_server_kill(&x->view);
+	x->phase = KILLED;
+	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
+	cgroup_kill(&x->cgroup);
+	loop_set_timer(x, clock_now_us() + 10 * GRACE_US);
+}
+
+void loop_fail(struct execution *x, const struct error *why)
+{
+	if (!x->failed)
+		*x->err = *why;
+	x->failed = true;
+	loop_end(x);
+}
+
+/* The view's server is gone or stands still: nothing inside can read its files any more. */
+static void check_view(struct execution *x)
+{
+	struct error why = ERROR_INIT;
+
+	if (x->phase >= ENDING || !view_server_is_lost(&x->view, &why))
+		return;
+	view_server_kill(&x->view);
+	loop_fail(x, &why);
+}
+
+static void on_view(struct execution *x)
+{
+	if (view_server_read(&x->view))
+		return;
+	loop_unwatch(x, x->view.launch.control);
+	check_view(x);
+}
+
+static void on_view_check(struct execution *x)
+{
+	uint64_t ticks;
+
+	if (read(x->view_check, &ticks, sizeof ticks) == sizeof ticks)
+		check_view(x);
+}
+
+static void on_timer(struct execution *x)
+{
+	struct error why = ERROR_INIT;
+	uint64_t ticks;
+
+	if (read(x->timer, &ticks, sizeof ticks) != sizeof ticks)
+		return;
+	switch (x->phase) {
+	case STARTING:
+		error_set(&why, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED, ETIMEDOUT,
+			  "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
+		loop_fail(x, &why);
+		break;
+	case RUNNING:
+		x->result->timed_out = true;
+		event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
+		loop_end(x);
+		break;
+	case ENDING:
+		kill_now(x);
+		break;
+	case KILLED:
+		x->gone = true; /* stuck in the kernel: nothing more can be done from here */
+		break;
+	}
+}
+
+void loop_close(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+void loop_ask_to_pause(struct execution *x, bool pause)
+{
+	const char byte = pause ? REAP_PAUSE : REAP_RESUME;
+
+	x->asked_to_pause = pause;
+	if (x->phase == RUNNING)
+		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int64_t loop_elapsed_us(const struct execution *x)
+{
+	return x->program_started ? (x->paused ? x->paused_us : clock_now_us()) - x->started_us : 0;
+}
+
+static void on_inner(struct execution *x)
+{
+	if (reports_read(x, x->inner, true) && !x->ended)
+		return;
+	loop_unwatch(x, x->inner);
+	close(x->inner);
+	x->inner = -1;
+	/* The execution is over: what is above it may go. */
+	if (x->phase < ENDING) {
+		loop_end(x);
+	} else {
+		shutdown(x->launch.control, SHUT_WR);
+		loop_set_timer(x, clock_now_us() + GRACE_US);
+	}
+}
+
+static void on_process(struct execution *x)
+{
+	reports_read(x, x->launch.control, false);
+	if (x->inner >= 0)
+		reports_read(x, x->inner, true);
+	if (x->ended_us == 0)
+		x->ended_us = clock_now_us(); /* PID 1 went without a word */
+	x->gone = true;
+}
+
+static void pass_signal(struct execution *x, int number)
+{
+	bool asks_to_end = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+
+	if (number == SIGWINCH)
+		terminal_resize(&x->terminal);
+	x->interrupts += asks_to_end;
+	/* A body has no handlers to wait for, and somebody who asks three times means it. */
+	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
+		if (x->result->end_cause == END_BY_ITSELF && x->phase < ENDING)
+			x->result->end_cause = END_BY_SIGNAL;
+		x->result->signal = number;
+		loop_end(x);
+	} else if (x->phase == RUNNING) {
+		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	} else if (x->phase == STARTING) {
+		x->held_signals |= UINT64_C(1) << number;
+	}
+}
+
+/* Bytes from the caller, each a signal to pass on. */
+static void on_caller(struct execution *x)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(x->streams->control, numbers, sizeof numbers);
+
+	if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
+		loop_unwatch(x, x->streams->control);
+	for (ssize_t i = 0; i < count; i++)
+		if (numbers[i] > 0 && numbers[i] < 64)
+			pass_signal(x, numbers[i]);
+		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
+			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
+		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES && x->phase < ENDING)
+			x->result->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
+}
+
+static void on_notify(struct execution *x)
+{
+	/* What came before a call is told before it: the program waits in it, so all that it wrote is there to be read. A listener that is closed has left the epoll set by itself. */
+	notify_read(&x->notify, clock_now_us());
+	loop_watch_processes(x);
+}
+
+void loop_watch_processes(struct execution *x)
+{
+	if (!x->watches_processes && x->processes.epoll >= 0)
+		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
+}
+
+/* One wake-up, then silence until it is asked for again. */
+static void wait_once(struct execution *x, int fd, uint32_t events, enum source source)
+{
+	struct epoll_event event = { .events = events | EPOLLONESHOT, .data.u32 = source };
+
+	if (epoll_ctl(x->epoll, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT)
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void loop_feed(struct execution *x, bool source_is_ready)
+{
+	bool had_ended = x->feed.at_end;
+
+	feed_move(&x->feed, source_is_ready);
+	/* A terminal that is gone hangs up; the end of anything else was typed. */
+	if (x->feed.at_end && !had_ended && x->terminal.master >= 0 && !x->feed.types_end)
+		pass_signal(x, SIGHUP);
+	if (feed_is_blocked(&x->feed) || (x->feed.source >= 0 && x->feed.always_ready))
+		wait_once(x, x->feed.sink, EPOLLOUT, TO_INPUT);
+	else if (x->feed.source >= 0)
+		wait_once(x, x->feed.source, EPOLLIN, FROM_INPUT);
+}
+
+static void on_event(struct execution *x, enum source source)
+{
+	switch (source) {
+	case FROM_CONTROL:
+		if (!reports_read(x, x->launch.control, false))
+			loop_unwatch(x, x->launch.control);
+		break;
+	case FROM_INNER:
+		on_inner(x);
+		break;
+	case FROM_OUT:
+	case TO_OUT:
+	case FROM_ERR:
+	case TO_ERR:
+		order_output(x);
+		break;
+	case FROM_SERVER:
+		order_stream(x, &x->server, SIZE_MAX, FROM_SERVER, FROM_SERVER);
+		break;
+	case FROM_TIMER:
+		on_timer(x);
+		break;
+	case FROM_PROCESS:
+		on_process(x);
+		break;
+	case FROM_CALLER:
+		on_caller(x);
+		break;
+	case FROM_INPUT:
+	case TO_INPUT:
+		loop_feed(x, source == FROM_INPUT);
+		break;
+	case FROM_VIEW:
+		on_view(x);
+		break;
+	case FROM_VIEW_CHECK:
+		on_view_check(x);
+		break;
+	case FROM_NOTIFY:
+		on_notify(x);
+		break;
+	case FROM_PROCESSES:
+		order_ends(x);
+		break;
+	case TO_EVENTS:
+		event_log_flush(x->log);
+		break;
+	case SOURCES:
+		break;
+	}
+}
+
+int loop_run(struct execution *x)
+{
+	while (!x->gone) {
+		struct epoll_event events[SOURCES];
+		int count = order_wait(x, events);
+
+		if (count < 0 && errno != EINTR)
+			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
+		for (int i = 0; i < count; i++)
+			on_event(x, (enum source)events[i].data.u32);
+		if (event_log_blocked(x->log) >= 0)
+			wait_once(x, event_log_blocked(x->log), EPOLLOUT, TO_EVENTS);
+	}
+	return 0;
+}

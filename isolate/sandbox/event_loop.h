@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of one execution, and the loop that carries it from launch to end. */
+#ifndef CORDON_ISOLATE_SANDBOX_EVENT_LOOP_H
+#define CORDON_ISOLATE_SANDBOX_EVENT_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "isolate/sandbox/capture.h"
+#include "isolate/sandbox/cgroup.h"
+#include "isolate/sandbox/plan_build.h"
+#include "isolate/sandbox/stdin_relay.h"
+#include "isolate/monitor/event_log.h"
+#include "isolate/monitor/notifications.h"
+#include "isolate/sandbox/launch.h"
+#include "isolate/monitor/processes.h"
+#include "isolate/monitor/outside.h"
+#include "isolate/monitor/timeslice.h"
+#include "isolate/sandbox/terminal.h"
+#include "isolate/sandbox/view_client.h"
+#include "isolate/tiers/tier.h"
+
+#define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
+
+enum phase { STARTING, RUNNING, ENDING, KILLED };
+
+enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
+
+struct execution {
+	const struct options *options;
+	const struct program *program;
+	const struct streams *streams;
+	struct result *result;
+	struct error *err;
+	bool isolated, failed, gone, program_started, ended;
+	enum phase phase;
+	struct launch launch;
+	struct composition composition;
+	struct cgroup cgroup;
+	struct view_server view;
+	struct prompt prompt;            /* while somebody watches */
+	struct outside outside;
+	struct written written;          /* how much of the output was taken */
+	struct event_log *log;           /* NULL: nobody watches */
+	struct notify notify;
+	struct processes processes;
+	uid_t outside_uid;               /* who the program is on the host */
+	gid_t outside_gid;
+	bool watches_processes;
+	bool end_is_first;               /* a process has ended before there was output */
+	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
+	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */
+	bool paused, asked_to_pause;
+	int64_t paused_us;               /* since when */
+	int view_check;                  /* timer: was the view's server stopped? */
+	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
+	size_t scratch_count;
+	struct capture out, errors, server;
+	struct feed feed;                /* the caller's input, with --stdin or --tty */
+	struct captured last_words;      /* what the interpreter said before the runner was up */
+	struct terminal terminal;
+	int inner, timer, epoll, workspace, reply, interrupts;
+	bool refused; /* PID 1 says that validation refused the body */
+	uint64_t held_signals;           /* bit n: signal n came before the program ran */
+	int64_t launched_us, started_us, ended_us; /* when the supervisor learnt of it */
+	uint64_t first_us, last_us;      /* when PID 1 says that it was */
+	int outer_status;
+};
+
+/* Arms the execution's timer for a moment of that clock; 0 disarms it. */
+void loop_set_timer(struct execution *x, int64_t at_us);
+
+/* Watches a descriptor (-1: nothing to watch) for what can be read. 0 or -1 with errno. */
+int loop_watch(struct execution *x, int fd, enum source source);
+
+/* And no more. */
+void loop_unwatch(struct execution *x, int fd);
+
+/* Watches for processes that end, from the first that is known on. */
+void loop_watch_processes(struct execution *x);
+
+/* Sets everything off that ends the sandbox in good order. */
+void loop_end(struct execution *x);
+
+/* Ends the sandbox because cordon itself failed. The first reason stays. */
+void loop_fail(struct execution *x, const struct error *why);
+
+/* Tells PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
+void loop_ask_to_pause(struct execution *x, bool pause);
+
+/* Microseconds since the program was started, without pauses. */
+int64_t loop_elapsed_us(const struct execution *x);
+
+/* Moves input on, and waits for whichever side it is held up by. */
+void loop_feed(struct execution *x, bool source_is_ready);
+
+/* Closes those of count descriptors that are not -1. */
+void loop_close(int *fds, size_t count);
+
+/* Runs until nothing of the sandbox is left, or it is stuck in the kernel. x->failed and *x->err say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED. */
+int loop_run(struct execution *x);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor: one execution from launch to record, in one epoll loop.
+ *
+ * Everything that comes from inside is bounded here: frames by their size, streams by the output limit, time by a timer descriptor. The loop runs
+ * in the calling thread, takes no signal handler and no global state, and waits on no process but its own.
+ */
+#ifndef CORDON_ISOLATE_SANDBOX_EXECUTION_H
+#define CORDON_ISOLATE_SANDBOX_EXECUTION_H
+
+#include "isolate/tiers/tier.h"
+
+/* As struct tier's execute; isolated chooses between the tiers namespace and subprocess. */
+int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
+		  struct result *result, struct error *err);
+
+/* As struct tier's probe: runs /bin/true and nothing less. */
+int execution_probe(bool isolated, struct error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts cordon-init in its namespaces.
+ *
+ * The caller may be any program with any number of threads: nothing is forked with its memory, its signal handlers do not run in the child, and the child's end is
+ * learnt from a pidfd and a socket of its own, never from SIGCHLD.
+ */
+#ifndef CORDON_ISOLATE_SANDBOX_LAUNCH_H
+#define CORDON_ISOLATE_SANDBOX_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "isolate/base/error.h"
+#include "isolate/base/locate.h"
+
+struct launch {
+	pid_t pid;         /* in the caller's namespace; for messages and cgroups, never for signals */
+	int pidfd;
+	int control;       /* SOCK_SEQPACKET; non-blocking for reading is up to the caller */
+	uint32_t layers;   /* the namespaces that were made */
+};
+
+struct launch_request {
+	enum own_file program; /* OWN_INIT, or another helper that takes its socket on descriptor 3 */
+	bool isolated;      /* make namespaces */
+	bool host_network;  /* but not this one */
+	int standard[3];    /* become 0, 1, 2; kept by the caller */
+	uid_t inside_uid, outside_uid;  /* the program's id as it sees it, and what that is on the host */
+	gid_t inside_gid, outside_gid;
+};
+
+/* Returns 0, or -1 with KERNEL_TOO_OLD before Linux 5.15 (mount_setattr(2) on idmapped mounts, limits by user namespace). */
+int launch_check_kernel(struct error *err);
+
+/*
+ * The ids that a sandbox's program has on the host: the caller's own, or, for a caller who is root here, an id of its own per launch that owns nothing.
+ * Returns 0 or -1 with UID_UNMAPPED.
+ */
+int launch_ids(uid_t *uid, gid_t *gid, struct error *err);
+
+/* Starts it. Returns 0, or -1 with USERNS_DENIED, USERNS_LIMIT, HELPER_MISSING, RESOURCES_EXHAUSTED. */
+int launch_init(const struct launch_request *request, struct launch *out, struct error *err);
+
+/* Whether it has ended, within wait_ms, and how (waitid(2)); it stays to be waited for. The end of its socket may show a moment before its own. */
+bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how);
+
+/*
+ * When something failed because PID 1 had died, within wait_ms, *err, which has what failed, says that instead, with INIT_LOST. What it dies of while it is set up is nobody's answer to anything that
+ * is asked of it, so what is seen of that first may have any other name.
+ */
+void launch_explain(const struct launch *l, int wait_ms, struct error *err);
+
+#define LAUNCH_CLOSE_MS 5000 /* what a process that was killed may take to end; one that does not waits in the kernel for something that does not answer */
+
+/* Kills what is left of it, waits for it for so long, and closes both descriptors. Returns whether it has ended. Safe on a launch that failed (pidfd -1), which has. */
+bool launch_close(struct launch *l, int wait_ms);
+
+#endif

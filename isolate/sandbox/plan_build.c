@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Composing a sandbox. See compose.h.
+ *
+ * Nothing of the host is shown but the system runtime, the interpreter and what was named; nothing of the environment is passed but what was named. Paths are
+ * handed on as they were given: they are opened once, inside, by the process that mounts them.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/plan_build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/workspace.h"
+#include "isolate/wire/init_plan.h"
+#include "isolate/init/privileges.h"
+#include "isolate/sandbox/limits_from_options.h"
+#include "isolate/sandbox/plan_view.h"
+#include "isolate/sandbox/environment.h"
+#include "isolate/base/locate.h"
+#include "isolate/sandbox/interpreter.h"
+#include "isolate/sandbox/runtime_files.h"
+
+#define RUNNER_DIRECTORY "/run/cordon/runner"
+#define SCRIPT_DIRECTORY "/run/cordon/script"
+#define ROOT_BYTES (4u << 20)
+
+static const char BOOT[] =
+	"import sys\n"
+	"if sys.version_info < (3, 9): sys.stderr.write('Python %d.%d is older than 3.9' % sys.version_info[:2]); sys.exit(79)\n"
+	"sys.path.insert(0, sys.argv[1])\n"
+	"try: import _cordon\n"
+	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
+	"del sys.path[0]\n"
+	"if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
+	"_cordon.serve(3, sys.argv[2])\n";
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Opens the files to copy in; their descriptors go with message fds, their names into the plan b. */
+static int add_copies(struct plan_builder *b, const struct options *o, int *fds, size_t *count, struct error *err)
+{
+	for (size_t i = 0; i < o->copy_in.count; i++) {
+		const char *path = o->copy_in.items[i];
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		struct stat st;
+
+		if (fd < 0)
+			return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to copy it in", path);
+		if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !*base_name(path) || *count >= MESSAGE_MAX_FDS) {
+			close(fd);
+			return error_set(err, FAILURE_BAD_INPUT, 0, *count >= MESSAGE_MAX_FDS ? "too many files to copy in (at %s)" :
+					 "%s is not a regular file, and only those are copied in; show a directory with --ro", path);
+		}
+		plan_add_copy(b, base_name(path), (unsigned)*count, st.st_mode & 0777);
+		fds[(*count)++] = fd;
+	}
+	return 0;
+}
+
+static int add_python(const struct composition_input *in, struct plan_builder *b, struct composition *out, const struct python *python,
+		      struct error *err)
+{
+	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
+		if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
+			return -1;
+	b->head.command = plan_add_text(b, python->path, strlen(python->path));
+	plan_add_argument(b, python->path);
+	return 0;
+}
+
+/* Many paths are too much for a small stack. */
+static int python_for(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+{
+	struct python *python = malloc(sizeof *python);
+	int status;
+
+	if (!python)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
+	status = python_find(in->options->python, python, err) < 0 ? -1 : add_python(in, b, out, python, err);
+	free(python);
+	return status;
+}
+
+/* A memory file with a script's text, to be copied into the workspace where there is no root of ours to put it in. */
+static int memory_file(const void *bytes, size_t length, struct error *err)
+{
+	int fd = memfd_create("script", MFD_CLOEXEC);
+	const char *at = bytes;
+
+	while (fd >= 0 && length > 0) {
+		ssize_t wrote = write(fd, at, length);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0) {
+			close(fd);
+			fd = -1;
+			break;
+		}
+		at += wrote;
+		length -= (size_t)wrote;
+	}
+	if (fd < 0)
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping the script");
+	return fd;
+}
+
+static int compose_script(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+{
+	const struct program *p = in->program;
+	const char *name = p->name && *base_name(p->name) ? base_name(p->name) : "script.py";
+	char path[PATH_MAX];
+	int fd;
+
+	if (python_for(in, b, out, err) < 0)
+		return -1;
+	plan_add_argument(b, "-u"); /* what is printed must be seen at once, and not be lost at a timeout */
+	if (in->isolated) {
+		snprintf(path, sizeof path, "%s/%.255s", SCRIPT_DIRECTORY, name);
+		plan_add_file(b, path, p->text, p->length);
+		b->head.root_bytes += (uint32_t)p->length + 65536;
+	} else {
+		snprintf(path, sizeof path, "%.3000s/%.255s", out->workspace, name);
+		fd = memory_file(p->text, p->length, err);
+		if (fd < 0)
+			return -1;
+		plan_add_copy(b, name, (unsigned)out->fd_count, 0600);
+		out->fds[out->fd_count++] = fd;
+	}
+	plan_add_argument(b, path);
+	for (char *const *argument = p->argv; argument && *argument; argument++)
+		plan_add_argument(b, *argument);
+	return 0;
+}
+
+static void join(struct buffer *joined, const struct string_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		buffer_printf(joined, "%s%s", i ? "," : "", list->items[i]);
+}
+
+static void add_joined(struct plan_builder *b, const char *name, const struct string_list *list)
+{
+	struct buffer joined = BUFFER_INIT;
+
+	join(&joined, list);
+	plan_add_file(b, name, joined.length ? joined.data : "", joined.length);
+	buffer_free(&joined);
+}
+
+/* The request to the runner: the body's parts, and the files to copy in. */
+static int compose_request(const struct composition_input *in, struct composition *out, struct error *err)
+{
+	const struct options *o = in->options;
+	struct plan_builder b;
+
+	plan_begin(&b);
+	b.head.output_limit = (uint64_t)o->output_limit_bytes;
+	b.head.body_flags = (in->flags & EXECUTE_VALIDATE_ONLY ? REQUEST_VALIDATE_ONLY : 0) | (in->flags & EXECUTE_SKIP_VALIDATION ? REQUEST_SKIP_VALIDATION : 0);
+	plan_add_file(&b, REQUEST_SOURCE, in->program->text, in->program->length);
+	plan_add_file(&b, REQUEST_ARGS, o->args_json ? o->args_json : "", o->args_json ? strlen(o->args_json) : 0);
+	plan_add_file(&b, REQUEST_RETURN, o->return_expr ? o->return_expr : "", o->return_expr ? strlen(o->return_expr) : 0);
+	add_joined(&b, REQUEST_ALLOW, &o->allow);
+	add_joined(&b, REQUEST_PERMIT, &o->permit);
+	out->request_fds[0] = -1;
+	out->request_fd_count = 1;
+	if (!(in->flags & EXECUTE_VALIDATE_ONLY) && add_copies(&b, o, out->request_fds, &out->request_fd_count, err) < 0) {
+		plan_abandon(&b);
+		return -1;
+	}
+	out->request_fds[0] = plan_finish(&b, err);
+	return out->request_fds[0] < 0 ? -1 : 0;
+}
+
+/*
+ * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so a copy lies in the workspace until it is loaded.
+ */
+static int lend_runner(struct plan_builder *b, const char *runner, struct composition *out, struct error *err)
+{
+	int fd = open(runner, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, FAILURE_HELPER_MISSING, errno, "opening the runner %s", runner);
+	plan_add_copy(b, "_cordon.so", (unsigned)out->fd_count, 0500);
+	out->fds[out->fd_count++] = fd;
+	return 0;
+}
+
+/*
+ * The fork server: an interpreter that loads the runner and waits on descriptor 3. It runs nothing of its site directories (-S): its children do that,
+ * and import what is to be preloaded, once they are confined.
+ */
+static int compose_runner(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+{
+	char runner[PATH_MAX], directory[PATH_MAX];
+	struct buffer preload = BUFFER_INIT;
+	int pair[2];
+
+	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, err) < 0)
+		return -1;
+	if (in->isolated) {
+		plan_add_bind(b, runner, RUNNER_DIRECTORY "/_cordon.so", 0);
+		strcpy(directory, RUNNER_DIRECTORY);
+	} else {
+		strcpy(directory, out->workspace);
+		if (lend_runner(b, runner, out, err) < 0)
+			return -1;
+	}
+	plan_add_argument(b, "-IS");
+	plan_add_argument(b, "-c");
+	plan_add_argument(b, BOOT);
+	plan_add_argument(b, directory);
+	join(&preload, &in->options->preload);
+	plan_add_argument(b, preload.length ? preload.data : "");
+	if (!in->isolated)
+		plan_add_argument(b, "lent");
+	buffer_free(&preload);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the runner's socket");
+	out->runner_socket = pair[0];
+	b->head.runner_fd_index = (int32_t)out->fd_count;
+	out->fds[out->fd_count++] = pair[1];
+	return compose_request(in, out, err);
+}
+
+static int compose_command(const struct composition_input *in, struct plan_builder *b, struct error *err)
+{
+	char *const *argv = in->program->argv;
+
+	if (!argv || !argv[0] || !argv[0][0])
+		return error_set(err, FAILURE_BAD_INPUT, 0, "there is no command to run");
+	b->head.command = plan_add_text(b, argv[0], strlen(argv[0]));
+	for (; *argv; argv++)
+		plan_add_argument(b, *argv);
+	return 0;
+}
+
+/* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: nobody can have made it before. */
+static int name_workspace(struct composition *out, struct error *err)
+{
+	const char *base = getenv("TMPDIR");
+	uint64_t random;
+
+	if (!base || base[0] != '/' || strlen(base) > 3000)
+		base = "/tmp";
+	if (getrandom(&random, sizeof random, 0) != sizeof random)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "naming a working directory");
+	snprintf(out->workspace, sizeof out->workspace, "%.3000s/cordon-%016llx", base, (unsigned long long)random);
+	return 0;
+}
+
+/*
+ * The caller's directory, as it is called inside: below the deepest of the named trees that shows it.
+ * Returns false when none does.
+ */
+static bool shown_directory(const struct options *o, char path[PATH_MAX])
+{
+	char here[PATH_MAX], source[PATH_MAX];
+	size_t deepest = 0;
+
+	if (!getcwd(here, sizeof here))
+		return false;
+	for (size_t i = 0; i < o->ro_count; i++) {
+		size_t length = realpath(o->ro[i].source, source) ? strlen(source) : 0;
+		int written;
+
+		if (length <= deepest || strncmp(here, source, length) != 0 || (length > 1 && here[length] != '/' && here[length] != '\0'))
+			continue;
+		written = snprintf(path, PATH_MAX, "%s%s%s", o->ro[i].target, length > 1 ? "" : "/", here + length);
+		if (written > 0 && written < PATH_MAX)
+			deepest = length;
+	}
+	return deepest > 0;
+}
+
+/* Where the program starts. What was asked for must be there; the caller's own directory may be hidden. */
+static void choose_directory(const struct composition_input *in, struct plan_builder *b, const char *workspace)
+{
+	char shown[PATH_MAX];
+
+	if (in->options->cwd) {
+		b->head.directory = plan_add_text(b, in->options->cwd, strlen(in->options->cwd));
+	} else if (in->isolated && in->program->kind != PROGRAM_BODY && shown_directory(in->options, shown)) {
+		b->head.directory = plan_add_text(b, shown, strlen(shown));
+		b->head.otherwise = plan_add_text(b, workspace, strlen(workspace));
+	} else {
+		b->head.directory = plan_add_text(b, workspace, strlen(workspace));
+	}
+}
+
+int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err)
+{
+	struct confinement *c = &result->confinement;
+	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
+	enum program_kind kind = in->program->kind;
+	struct plan_builder b;
+	int status = -1;
+
+	memset(out, 0, sizeof *out);
+	out->runner_socket = -1;
+	out->fds[0] = -1;
+	out->fd_count = 1;
+	out->view_config = -1;
+	plan_begin(&b);
+	allowance_notes(in, c);
+	out->spawn.magic = RUNNER_SPAWN_MAGIC;
+	allowance_limits(in, &out->spawn.limits, c);
+	if (compose_view_check(in, err) < 0)
+		goto out;
+	b.head.limits = out->spawn.limits;
+	b.head.root_bytes = ROOT_BYTES;
+	b.head.rows = (uint16_t)in->rows;
+	b.head.columns = (uint16_t)in->columns;
+	b.head.inside_uid = out->spawn.limits.uid;
+	b.head.inside_gid = out->spawn.limits.gid;
+	if (!in->isolated) {
+		if (name_workspace(out, err) < 0)
+			goto out;
+		home = temporary = directory = out->workspace;
+	}
+	choose_directory(in, &b, directory);
+	b.head.workspace = plan_add_text(&b, out->workspace, strlen(out->workspace));
+	if (environment_add(&b, in->options, home, temporary, err) < 0)
+		goto out;
+	if (in->isolated)
+		runtime_add(&b, in->options, &out->spawn.limits, kind == PROGRAM_BODY);
+	if (in->isolated && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
+		goto out;
+	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)
+		goto out;
+	if (kind == PROGRAM_BODY) {
+		/* The fork server itself is not the program: its children are held, each by limits of its own. */
+		b.head.limits.profile = PROFILE_NONE;
+		b.head.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
+		b.head.limits.memory_bytes = 0;
+		b.head.limits.processes = UINT32_MAX;
+		status = compose_runner(in, &b, out, err);
+	} else if (kind == PROGRAM_SCRIPT) {
+		status = compose_script(in, &b, out, err);
+	} else {
+		status = compose_command(in, &b, err);
+	}
+	if (status == 0 && in->isolated)
+		status = compose_view(in, &b, out, c, &result->view, err);
+out:
+	if (status < 0) {
+		plan_abandon(&b);
+		return -1;
+	}
+	out->fds[0] = plan_finish(&b, err);
+	return out->fds[0] < 0 ? -1 : 0;
+}
+
+static void close_all(int *fds, size_t *count)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*count = 0;
+}
+
+void compose_free(struct composition *c)
+{
+	close_all(c->fds, &c->fd_count);
+	close_all(c->request_fds, &c->request_fd_count);
+	if (c->view_config >= 0)
+		close(c->view_config);
+	c->view_config = -1;
+	if (c->runner_socket >= 0)
+		close(c->runner_socket);
+	c->runner_socket = -1;
+	if (c->workspace[0]) {
+		workspace_remove(c->workspace);
+		c->workspace[0] = '\0';
+	}
+}

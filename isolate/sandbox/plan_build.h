@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From options and a program to the plan of its sandbox, for both tiers. */
+#ifndef CORDON_ISOLATE_SANDBOX_PLAN_BUILD_H
+#define CORDON_ISOLATE_SANDBOX_PLAN_BUILD_H
+
+#include <stdbool.h>
+
+#include "isolate/base/message.h"
+#include "isolate/wire/init_plan.h"
+#include "isolate/wire/body_request.h"
+#include "isolate/tiers/tier.h"
+
+struct composition {
+	int fds[MESSAGE_MAX_FDS];      /* plan first, then what goes with it */
+	size_t fd_count;
+	/* bodies only */
+	int runner_socket;             /* our end */
+	struct runner_spawn spawn;
+	int request_fds[MESSAGE_MAX_FDS];
+	size_t request_fd_count;
+	int view_config;               /* what the view's server is told, or -1: there is no view */
+	size_t scratch[PLAN_SCRATCH_MAX]; /* which of the options' ro each directory that can be written to is, in the order of their descriptors */
+	size_t scratch_count;
+	size_t view_index;             /* where its mount goes among fds */
+	char workspace[4096];          /* tier subprocess: the directory made for this run; "" otherwise */
+};
+
+struct composition_input {
+	const struct options *options;
+	const struct program *program;
+	unsigned flags;                /* enum execute_flags */
+	bool isolated;                 /* tier namespace */
+	bool events;                   /* somebody watches */
+	bool cgroup;                   /* a cgroup holds memory and processes */
+	uid_t outside_uid;
+	gid_t outside_gid;
+	unsigned rows, columns;
+};
+
+/*
+ * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory files. Sets the limits' words and notes in
+ * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; compose_free in any case.
+ */
+int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err);
+
+/* Closes what is open, and removes the workspace directory of a tier without mounts. */
+void compose_free(struct composition *c);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Composing a view. See compose_view.h.
+ *
+ * A place inside another one's tree has to exist there before something can be mounted on it, and the view is read-only: so the server is told of every such place, and
+ * shows an empty directory or file where the host has nothing. Nothing is ever made on the host.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/plan_view.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/config.h"
+#include "fs/scratch.h"
+#include "isolate/init/privileges.h"
+#include "isolate/sandbox/plan_rules.h"
+
+static bool has_scratch(const struct options *o)
+{
+	for (size_t i = 0; i < o->ro_count; i++)
+		if (o->ro[i].scratch)
+			return true;
+	return false;
+}
+
+/* Of two named places that are one the second would cover the first, and nobody would know. The same object named twice is no harm; with --scratch it can be written to. */
+static int check_places(const struct options *o, struct error *err)
+{
+	for (size_t i = 0; i < o->ro_count; i++)
+		for (size_t j = i + 1; j < o->ro_count; j++) {
+			struct stat a, b;
+
+			if (strcmp(o->ro[i].target, o->ro[j].target) != 0)
+				continue;
+			if ((strcmp(o->ro[i].source, o->ro[j].source) == 0 || (stat(o->ro[i].source, &a) == 0 && stat(o->ro[j].source, &b) == 0 &&
+													      a.st_dev == b.st_dev && a.st_ino == b.st_ino)))
+				continue;
+			return error_set(err, FAILURE_BAD_OPTION, 0, "%s%s and %s%s would both be shown at %s, one over the other; give each a place of its own with SRC:DST",
+					 o->ro[i].scratch ? "--scratch " : "--ro ", o->ro[i].source, o->ro[j].scratch ? "--scratch " : "--ro ", o->ro[j].source, o->ro[j].target);
+		}
+	return 0;
+}
+
+/* What an earlier run changed must not lie among what this one does. */
+static int check_export(const struct options *o, struct error *err)
+{
+	unsigned layers = 0;
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; o->export_dir && i < o->ro_count; i++) {
+		if (!o->ro[i].scratch)
+			continue;
+		if (snprintf(path, sizeof path, "%s/" SCRATCH_LAYER "%u/changes.txt", o->export_dir, ++layers) >= (int)sizeof path)
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: the path of the directory is too long");
+		*strrchr(path, '/') = '\0';
+		if (lstat(path, &st) == 0)
+			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: %s is there already; move it away, or name another directory", path);
+	}
+	return 0;
+}
+
+int compose_view_check(const struct composition_input *in, struct error *err)
+{
+	const struct options *o = in->options;
+	const char *option = o->hide.count ? "hide" : o->mask.count ? "mask" : has_scratch(o) ? "scratch" : NULL;
+
+	if (check_places(o, err) < 0 || check_export(o, err) < 0)
+		return -1;
+	if (o->host_sockets.count && !in->isolated)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket needs a root of its own, and the tier subprocess reaches the host's sockets as they are");
+	if (!option && in->isolated)
+		return 0;
+	if (!option)
+		option = o->view == VIEW_FUSE ? "view" : NULL;
+	if (!in->isolated && option)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs a root of its own, and the tier subprocess shows the host's files as they are", option);
+	if (in->isolated && o->view == VIEW_BIND)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs FUSE: --view bind shows everything below a named path as it is, read-only", option);
+	if (o->mask.count && o->ro_count == 0)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: nothing is named, so there is no file to stand in for; name its directory with --ro");
+	if (o->hide.count && o->ro_count == 0 && o->view == VIEW_MIXED)
+		return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: nothing is named, so there is nothing to hide: the system runtime is shown as it is (--view fuse hides there, too)");
+	return has_scratch(o) ? scratch_check(-1, err) : 0;
+}
+
+static const char *text_of(const struct plan_builder *b, struct plan_text text)
+{
+	return b->bytes.data + text.offset;
+}
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/' && path[1] && path[1] != '/';
+	return depth;
+}
+
+/* Shallow places first, else as they were given. */
+static void sort(struct plan_builder *b, struct plan_bind *rows, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct plan_bind row = rows[i];
+		size_t depth = depth_of(text_of(b, row.target)), at = i;
+
+		for (; at > 0 && depth_of(text_of(b, rows[at - 1].target)) > depth; at--)
+			rows[at] = rows[at - 1];
+		rows[at] = row;
+	}
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+/* Every place that lies in another one's tree of the view. */
+static void add_places(const struct plan_builder *b, const struct plan_bind *rows, size_t count, struct plan_builder *config)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *outer = text_of(b, rows[i].target);
+
+		if (!(rows[i].flags & PLAN_BIND_VIEW))
+			continue;
+		for (size_t j = 0; j < count; j++) {
+			const char *inner = text_of(b, rows[j].target);
+			struct stat st;
+
+			if (is_below(inner, outer) && stat(text_of(b, rows[j].source), &st) == 0)
+				plan_add_copy(config, inner + strlen(outer) + 1, rows[i].view, S_ISDIR(st.st_mode));
+		}
+	}
+}
+
+static void add_unlogged(struct view_summary *summary, const char *target)
+{
+	size_t length = strlen(target) + 1;
+	char *grown = realloc(summary->unlogged, summary->unlogged_length + length);
+
+	if (!grown)
+		return;
+	memcpy(grown + summary->unlogged_length, target, length);
+	summary->unlogged = grown;
+	summary->unlogged_length += length;
+}
+
+/* Which of the named trees a row with PLAN_BIND_SCRATCH is. */
+static void note_scratch(const struct options *o, const char *target, struct composition *out)
+{
+	for (size_t i = 0; i < o->ro_count && out->scratch_count < PLAN_SCRATCH_MAX; i++)
+		if (o->ro[i].scratch && strcmp(o->ro[i].target, target) == 0) {
+			out->scratch[out->scratch_count++] = i;
+			return;
+		}
+}
+
+static void begin_config(const struct composition_input *in, const struct confine_limits *limits,
+			 struct plan_builder *config)
+{
+	const char *home = getenv("HOME");
+
+	plan_begin(config);
+	config->head.inside_uid = in->outside_uid;
+	config->head.inside_gid = in->outside_gid;
+	config->head.limits.uid = limits->uid;
+	config->head.limits.gid = limits->gid;
+	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->events ? CONFIG_SEND_OPENS : 0);
+	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
+}
+
+int compose_view(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct confinement *c, struct view_summary *summary,
+		 struct error *err)
+{
+	struct plan_bind *rows = (struct plan_bind *)(void *)b->binds.data;
+	size_t count = b->binds.length / sizeof *rows;
+	struct plan_builder config;
+	uint32_t number = 0;
+
+	if (b->binds.failed || b->bytes.failed)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "building the plan of the sandbox");
+	begin_config(in, &out->spawn.limits, &config);
+	for (size_t i = 0; i < count; i++)
+		number += rows[i].flags & PLAN_BIND_VIEW ? 1 : 0;
+	if (number > 0)
+		sort(b, rows, count);
+	number = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *source = text_of(b, rows[i].source), *target = text_of(b, rows[i].target);
+		unsigned flags = (rows[i].flags & PLAN_BIND_RUNTIME ? CONFIG_TREE_RUNTIME : 0) | (rows[i].flags & PLAN_BIND_OPTIONAL ? CONFIG_TREE_OPTIONAL : 0);
+		struct stat st;
+
+		if (rows[i].flags & PLAN_BIND_VIEW) {
+			rows[i].view = number++;
+			plan_add_bind(&config, source, target, flags);
+			if (rows[i].flags & PLAN_BIND_SCRATCH)
+				note_scratch(in->options, target, out);
+		} else if (lstat(source, &st) == 0 && !S_ISLNK(st.st_mode)) {
+			add_unlogged(summary, target);
+		}
+	}
+	c->view = number == 0 ? "bind" : in->options->view == VIEW_FUSE ? "fuse" : "mixed";
+	if (number == 0) {
+		plan_abandon(&config);
+		return 0;
+	}
+	add_places(b, rows, count, &config);
+	if (compose_rules_add(in->options, rows, count, b, &config, err) < 0) {
+		plan_abandon(&config);
+		return -1;
+	}
+	summary->present = true;
+	c->scratch = out->scratch_count > 0;
+	out->view_config = plan_finish(&config, err);
+	out->view_index = out->fd_count;
+	b->head.view_fd_index = (int32_t)out->fd_count;
+	out->fds[out->fd_count++] = -1; /* comes from the server */
+	return out->view_config < 0 ? -1 : 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is told from inside, and what follows from it. See reports.h.
+ *
+ * A report has a fixed size and is checked before anything is done with it; one that is malformed ends the execution. Descriptors that come along are taken by
+ * the one who wants them, and closed otherwise. A report of a kind that has already come changes nothing: neither the start nor the end can be told twice.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/reports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolate/base/message.h"
+#include "isolate/wire/init_report.h"
+#include "isolate/base/clock.h"
+#include "isolate/sandbox/news.h"
+#include "isolate/sandbox/order.h"
+#include "isolate/sandbox/verdict.h"
+
+
+static void on_paused(struct execution *x, bool paused)
+{
+	/* The clock stops for who asked, and for nobody inside. */
+	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
+		return;
+	if (paused) {
+		x->paused_us = clock_now_us();
+	} else {
+		x->started_us += clock_now_us() - x->paused_us;
+		x->first_us += (uint64_t)(clock_now_us() - x->paused_us);
+	}
+	x->paused = paused;
+	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	event_log_paused(x->log, paused, loop_elapsed_us(x));
+}
+
+/* The filter is in force, and says here what it refuses. */
+static void take_listener(struct execution *x, int *fds, size_t count)
+{
+	if (count < 1 || x->notify.listener >= 0)
+		return;
+	x->notify.result = x->result;
+	if (x->log) {
+		x->notify.log = x->log;
+		x->notify.processes = &x->processes;
+		x->notify.before = order_read_all;
+		x->notify.context = x;
+		x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
+		x->processes.first = x->launch.pid;
+		processes_look(&x->processes, x->log, processes_newest());
+	}
+	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
+	x->result->calls.watched = true;
+	x->result->hosts.watched = x->log && x->notify.own_network;
+	fds[0] = -1;
+	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
+}
+
+static void on_started(struct execution *x, const struct report *r)
+{
+	x->result->confinement.layers |= r->layers;
+	if (x->phase != STARTING)
+		return;
+	x->phase = RUNNING;
+	x->first_us = r->at_us;
+	x->program_started = true;
+	x->started_us = clock_now_us();
+	event_log_confined(x->log, x->result);
+	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	for (int number = 1; number < 64; number++)
+		if (x->held_signals & (UINT64_C(1) << number))
+			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	if (x->asked_to_pause)
+		loop_ask_to_pause(x, true);
+}
+
+static void on_ended(struct execution *x, const struct report *r)
+{
+	if (x->ended)
+		return;
+	x->ended = true;
+	x->last_us = r->at_us;
+	if (x->ended_us == 0)
+		x->ended_us = clock_now_us();
+	x->result->confinement.layers |= r->layers;
+	verdict_usage(x->result, r);
+}
+
+/* The program's terminal has come: from here on it is the stream that is captured. */
+static void on_terminal(struct execution *x, int master)
+{
+	x->terminal.master = master;
+	/* The pipe that stood here has no writer: left in the epoll set it is ready for ever. */
+	loop_close(&x->out.source, 1);
+	x->out.source = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (x->out.source < 0 || fcntl(x->out.source, F_SETFL, O_NONBLOCK) != 0)
+		return;
+	loop_watch(x, x->out.source, FROM_OUT);
+	terminal_begin(&x->terminal, x->streams->terminal);
+	if (x->terminal.fd >= 0 && feed_open_terminal(&x->feed, x->terminal.fd, master) == 0)
+		loop_feed(x, false);
+}
+
+/* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */
+static void take_scratch(struct execution *x, int *fds, size_t count)
+{
+	for (size_t i = x->composition.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
+		x->scratch[x->scratch_count++] = fds[i];
+		fds[i] = -1;
+	}
+}
+
+static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
+{
+	struct error why = { (enum failure)r->failure, r->error, "" };
+	bool of_program = inner || x->program->kind != PROGRAM_BODY;
+
+	switch ((enum report_kind)r->kind) {
+	case REPORT_READY:
+		x->result->confinement.layers |= r->layers;
+		if (!inner)
+			take_scratch(x, fds, count);
+		if (of_program && count > 0 && x->workspace < 0) {
+			x->workspace = fds[0];
+			fds[0] = -1;
+		}
+		if (count > 1 && (x->composition.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
+			on_terminal(x, fds[1]);
+			fds[1] = -1;
+		}
+		break;
+	case REPORT_STARTED:
+		if (of_program)
+			on_started(x, r);
+		break;
+	case REPORT_NOT_STARTED:
+		x->result->exec_errno = r->error ? r->error : ENOENT;
+		x->result->confinement.layers |= r->layers;
+		break;
+	case REPORT_ENDED:
+		if (!of_program) {
+			x->outer_status = r->status;
+			break;
+		}
+		on_ended(x, r);
+		if (inner && count > 0 && x->reply < 0) {
+			x->refused = r->count == 1;
+			x->reply = fds[0];
+			fds[0] = -1;
+		}
+		break;
+	case REPORT_FAILED:
+		snprintf(why.context, sizeof why.context, "%s", r->context);
+		loop_fail(x, &why);
+		break;
+	case REPORT_LISTENER:
+		take_listener(x, fds, count);
+		break;
+	case REPORT_PROCESS:
+		news_process(x, r);
+		break;
+	case REPORT_GONE:
+		if (x->log)
+			order_read_all(x); /* what it wrote is told before its end */
+		processes_report_gone(&x->processes, x->log, r);
+		break;
+	case REPORT_SAMPLE:
+		news_sample(x, r);
+		break;
+	case REPORT_STOPPED:
+	case REPORT_CONTINUED:
+		on_paused(x, r->kind == REPORT_STOPPED);
+		break;
+	}
+	loop_close(fds, count);
+}
+
+bool reports_read(struct execution *x, int socket, bool inner)
+{
+	for (;;) {
+		char bytes[sizeof(struct report) + 1];
+		struct report r;
+		int fds[2 + PLAN_SCRATCH_MAX];
+		size_t count;
+		ssize_t got;
+
+		got = message_receive(socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
+		if (got < 0 && errno == EAGAIN)
+			return true;
+		if (got <= 0)
+			return false;
+		if (report_parse(bytes, (size_t)got, &r)) {
+			on_report(x, &r, fds, count, inner);
+		} else {
+			struct error why = ERROR_INIT;
+
+			loop_close(fds, count);
+			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
+			loop_fail(x, &why);
+		}
+	}
+}

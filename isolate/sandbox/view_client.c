@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor's side of a view. See view_server.h. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/sandbox/view_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fs/config.h"
+#include "isolate/base/message.h"
+#include "isolate/wire/init_report.h"
+#include "isolate/sandbox/view_advice.h"
+#include "isolate/tiers/tier.h"
+
+#define READY_MS 20000
+#define STEP_MS 100
+#define FINISH_MS 500
+
+/* What the caller asks for meanwhile: to end, which is done at once, or something for the program, which is kept. */
+static bool is_interrupted(struct view_server *s, int interrupts)
+{
+	unsigned char numbers[16];
+	ssize_t count = read(interrupts, numbers, sizeof numbers);
+
+	for (ssize_t i = 0; i < count; i++) {
+		if (numbers[i] == SIGINT || numbers[i] == SIGTERM || numbers[i] == SIGHUP || numbers[i] == SIGQUIT || numbers[i] == SIGKILL)
+			s->interrupted = numbers[i];
+		else if (numbers[i] > 0 && numbers[i] < 64)
+			s->held_signals |= UINT64_C(1) << numbers[i];
+		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES)
+			s->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
+	}
+	return s->interrupted != 0;
+}
+
+/* Waits for the first word. The server goes through directories of the caller's, and they may be slow. */
+static int await_word(struct view_server *s, int interrupts, struct error *err)
+{
+	struct pollfd polled[2] = { { s->launch.control, POLLIN, 0 }, { interrupts, POLLIN, 0 } };
+
+	for (int waited = 0; waited < READY_MS; waited += STEP_MS) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (poll(polled, 2, STEP_MS) < 0 && errno != EINTR)
+			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the view's server");
+		if (polled[1].revents && is_interrupted(s, interrupts))
+			return error_set(err, FAILURE_VIEW_LOST, 0, "signal %d came before the view's server was ready", s->interrupted);
+		if (polled[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+			polled[1].fd = -1;
+		if (polled[0].revents)
+			return 0;
+		if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid != 0)
+			return error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d before it was ready", (int)info.si_pid, info.si_status);
+	}
+	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT, "the view's server was not ready after %d seconds; a named path may lie on a file system that does not answer", READY_MS / 1000);
+}
+
+/* The answer to the configuration: ready with the mount, or why not. */
+static int await(struct view_server *s, int interrupts, struct error *err)
+{
+	char bytes[sizeof(struct report) + 1];
+	struct report r;
+	siginfo_t how;
+	int fds[1];
+	size_t count;
+	ssize_t got;
+
+	if (await_word(s, interrupts, err) < 0)
+		return -1;
+	got = message_receive(s->launch.control, bytes, sizeof bytes, fds, 1, &count);
+	if (got > 0 && report_parse(bytes, (size_t)got, &r)) {
+		if (r.kind == REPORT_READY && count == 1)
+			return fds[0];
+		if (count == 1)
+			close(fds[0]);
+		if (r.kind == REPORT_FAILED)
+			return error_set(err, (enum failure)r.failure, r.error, "%s", r.context);
+	}
+	error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
+	if (launch_is_over(&s->launch, FINISH_MS, &how) && how.si_code != CLD_EXITED)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was ended by signal %d before it was ready", (int)how.si_pid, how.si_status);
+	return -1;
+}
+
+int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
+{
+	struct launch_request request = { .program = OWN_VIEW };
+	int fds[2 + 1 + WRITTEN_STREAMS] = { config, sandbox_pidfd }, count = 2, mount = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct plan *p = plan_open(config, err);
+
+	s->log = log;
+	s->summary = summary;
+	s->policy = p ? config_policy(p, NULL, err) : NULL;
+	if (!s->policy)
+		goto out;
+	if (null < 0) {
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "opening /dev/null");
+		goto out;
+	}
+	request.standard[0] = request.standard[1] = request.standard[2] = null;
+	if (launch_init(&request, &s->launch, err) < 0)
+		goto out;
+	if (s->written) {
+		fds[count++] = s->written->fd;
+		for (unsigned i = 0; i < WRITTEN_STREAMS; i++)
+			fds[count++] = s->pipes[i];
+	}
+	if (message_send(s->launch.control, "V", 1, fds, (size_t)count) != 0)
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the configuration of the view");
+	else
+		mount = await(s, interrupts, err);
+	if (mount >= 0 && fcntl(s->launch.control, F_SETFL, O_NONBLOCK) != 0) {
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the view's socket");
+		close(mount);
+		mount = -1;
+	}
+out:
+	if (null >= 0)
+		close(null);
+	if (mount < 0)
+		view_server_kill(s); /* it may be stopped, or wait for a file system that does not answer */
+	return mount;
+}
+
+static const char *rule_name(const struct view_server *s, int rule)
+{
+	if (rule == EVENT_RULE_READ_ONLY)
+		return "read-only";
+	if (rule == EVENT_RULE_KERNEL)
+		return "kernel";
+	if (rule == EVENT_RULE_DESCRIPTORS)
+		return "open-files";
+	return policy_rule_id(s->policy, rule);
+}
+
+/* Notes a refusal among the most frequent. A full table lets go of its rarest entry, so what is refused often stays. */
+static void count_refusal(struct view_server *s, const struct event *e)
+{
+	struct view_summary *sum = s->summary;
+	struct view_refusal *rarest = &sum->refused[0];
+
+	for (size_t i = 0; i < VIEW_REFUSALS; i++) {
+		struct view_refusal *r = &sum->refused[i];
+
+		if (r->path && r->rule_number == e->head.rule && strlen(r->path) == e->head.path_length && memcmp(r->path, e->path, e->head.path_length) == 0) {
+			r->count += e->head.count;
+			r->is_write |= e->head.flags & EVENT_WRITE;
+			return;
+		}
+		if (r->count < rarest->count)
+			rarest = r;
+	}
+	free(rarest->path);
+	rarest->path = strndup(e->path, e->head.path_length);
+	rarest->count = rarest->path ? e->head.count : 0;
+	rarest->rule_number = e->head.rule;
+	rarest->is_write = e->head.flags & EVENT_WRITE;
+	strncpy(rarest->rule, rule_name(s, e->head.rule), sizeof rarest->rule - 1);
+}
+
+static void take(struct view_server *s, const struct event *e)
+{
+	switch ((enum event_kind)e->head.kind) {
+	case EVENT_OPENED:
+		break; /* the last event has the sum of all */
+	case EVENT_DENIED:
+		s->summary->denied += e->head.count;
+		count_refusal(s, e);
+		break;
+	case EVENT_DROPPED:
+		s->summary->dropped += e->head.count;
+		break;
+	case EVENT_SUMMARY:
+		s->summary->opened = e->head.count;
+		s->finished = true;
+		return;
+	}
+	if (s->before && e->head.is_placed)
+		s->before(s->context, &e->head);
+	if (s->log)
+		event_log_file(s->log, e, rule_name(s, e->head.rule), policy_rule_pattern(s->policy, e->head.rule));
+}
+
+bool view_server_read(struct view_server *s)
+{
+	static _Thread_local char bytes[EVENT_BATCH + sizeof(struct event_head) + EVENT_PATH_MAX];
+
+	if (s->launch.control < 0)
+		return false;
+	for (;;) {
+		ssize_t got = recv(s->launch.control, bytes, sizeof bytes, MSG_DONTWAIT);
+		struct event e;
+		size_t at = 0;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			return true;
+		if (got <= 0)
+			return false;
+		while (event_parse(bytes, (size_t)got, &at, &e) > 0)
+			take(s, &e);
+		if (s->log)
+			event_log_flush(s->log);
+	}
+}
+
+bool view_server_is_lost(struct view_server *s, struct error *err)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (s->finished || s->launch.pidfd < 0)
+		return false;
+	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
+		info.si_pid = 0;
+	/* Its socket closes a moment before it can be waited for. */
+	if (view_server_read(s) && info.si_pid == 0)
+		return false;
+	if (s->finished)
+		return false;
+	if (info.si_pid == 0)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server ended without a word");
+	else if (info.si_code == CLD_STOPPED)
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d", (int)info.si_pid, info.si_status);
+	else
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) %s %d", (int)info.si_pid,
+			  info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", info.si_status);
+	return true;
+}
+
+void view_server_kill(struct view_server *s)
+{
+	if (s->launch.pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, s->launch.pidfd, SIGKILL, NULL, 0);
+}
+
+void view_server_close(struct view_server *s, int wait_ms)
+{
+	struct pollfd rest = { s->launch.control, POLLIN, 0 };
+
+	if (s->launch.control >= 0) {
+		shutdown(s->launch.control, SHUT_WR);
+		while (view_server_read(s) && poll(&rest, 1, FINISH_MS) > 0)
+			;
+	}
+	launch_close(&s->launch, wait_ms);
+	if (s->policy && s->summary && s->options)
+		view_allow(s->summary, s->options, s->policy);
+	policy_free(s->policy);
+	s->policy = NULL;
+}

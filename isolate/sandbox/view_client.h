@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor's side of a view: starts the server, reads its events, keeps the sums, notices its end.
+ *
+ * The server is trusted no more than anything else that handles what comes from inside: every datagram is parsed strictly, what is kept of it is bounded. That
+ * the server was stopped is asked of the kernel (waitid(2)), not guessed from a silence: a slow disk is no stop.
+ */
+#ifndef CORDON_ISOLATE_SANDBOX_VIEW_CLIENT_H
+#define CORDON_ISOLATE_SANDBOX_VIEW_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fs/event.h"
+#include "fs/policy.h"
+#include "fs/written.h"
+#include "isolate/options/options.h"
+#include "isolate/wire/record.h"
+#include "isolate/monitor/event_log.h"
+#include "isolate/sandbox/launch.h"
+
+/* How often to ask whether the server was stopped. */
+#define VIEW_CHECK_US 200000
+
+struct view_server {
+	struct launch launch;
+	struct policy *policy;        /* for the names of rules, and what would have allowed what they refused */
+	const struct options *options; /* borrowed; NULL: nobody is told what would have */
+	struct event_log *log;        /* borrowed; may be NULL */
+	struct written *written;      /* borrowed; NULL: nobody watches */
+	const int *pipes;             /* with it: an end of each of the program's output pipes, borrowed until the server has started */
+	void (*before)(void *context, const struct event_head *refusal); /* called with the context before a refusal with a place is told of; may be NULL */
+	void *context;
+	bool finished;                /* the last event came: it ended in good order */
+	struct view_summary *summary; /* borrowed */
+	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */
+	enum end_cause end_cause;     /* why */
+	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
+};
+
+#define VIEW_SERVER_INIT { .launch = { -1, -1, -1, 0 } }
+
+/*
+ * Starts a server with a configuration (fs/config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for
+ * the caller to end it (interrupts, -1 for none: a byte for each signal, isolate/tiers/tier.h). Returns the descriptor of the detached mount, or -1 with what the server or the start said. Events go to log and summary.
+ */
+int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);
+
+/* Reads what events there are. Returns false when there will be no more. Never blocks. */
+bool view_server_read(struct view_server *s);
+
+/* Whether the server has gone without being asked to, or was stopped: then *err says which, with VIEW_LOST. */
+bool view_server_is_lost(struct view_server *s, struct error *err);
+
+/* Kills the server: every request that waits for it ends. */
+void view_server_kill(struct view_server *s);
+
+/* Lets it finish, for a short time, reads the rest, waits for its end for so long and closes everything. Safe at any time. */
+void view_server_close(struct view_server *s, int wait_ms);
+
+#endif
