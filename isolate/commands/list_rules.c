@@ -19,24 +19,24 @@ struct row {
 
 static const struct row RULES[] = {
 #define RULE(id, name, reason) { name, reason, NULL },
-#include "isolate/runner/rules.def"
+#include "isolate/runner/validator/rules.def"
 #undef RULE
 };
 
 static const struct row NAMES[] = {
 #define NAME(name, why, rewrite) { name, why, rewrite },
-#include "isolate/runner/rules_names.def"
+#include "isolate/runner/validator/rules_names.def"
 #undef NAME
 #define BUILTIN(name)
 #define ABSENT(name, why, rewrite) { name, why, rewrite },
-#include "isolate/runner/builtins.def"
+#include "isolate/runner/validator/builtins.def"
 #undef BUILTIN
 #undef ABSENT
 };
 
 static const struct row ATTRIBUTES[] = {
 #define ATTRIBUTE(name, rule, as_key, rewrite) { name, NULL, rewrite },
-#include "isolate/runner/rules_attributes.def"
+#include "isolate/runner/validator/rules_attributes.def"
 #undef ATTRIBUTE
 };
 
@@ -48,7 +48,7 @@ static const struct row MODULES[] = {
 #define NEVER(module, why) { module, why, NULL },
 #define ONLY(module, name)
 #define GADGET(module, name, why, rewrite)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef NEVER
 #undef GADGET
 };
@@ -56,7 +56,7 @@ static const struct row MODULES[] = {
 static const struct row FUNCTIONS[] = {
 #define NEVER(module, why)
 #define GADGET(module, name, why, rewrite) { module "." name, why, rewrite },
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef ONLY
 #undef GADGET
 };
@@ -64,7 +64,7 @@ static const struct row FUNCTIONS[] = {
 static const struct row ONLYS[] = {
 #define ONLY(module, name) { module "." name, NULL, NULL },
 #define GADGET(module, name, why, rewrite)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 };
 
 static const struct row HARMLESS_MODULES[] = {
@@ -72,7 +72,7 @@ static const struct row HARMLESS_MODULES[] = {
 #define HARMLESS(module) { module, NULL, NULL },
 #undef ONLY
 #define ONLY(module, name)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 };
 
 static const struct section {

@@ -15,11 +15,11 @@
 #include "isolate/runner/builtins.h"
 #include "isolate/runner/failure.h"
 #include "isolate/runner/output.h"
-#include "isolate/runner/policy.h"
+#include "isolate/runner/import_policy.h"
 #include "isolate/runner/prepare.h"
-#include "isolate/runner/rules.h"
-#include "isolate/runner/tree.h"
-#include "isolate/runner/validate.h"
+#include "isolate/runner/validator/rules.h"
+#include "isolate/runner/validator/syntax_tree.h"
+#include "isolate/runner/validator/validate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "isolate/runner/builtins.h"
 
 #include "isolate/runner/imports.h"
-#include "isolate/runner/rules.h"
+#include "isolate/runner/validator/rules.h"
 
 static bool is_text_template(PyObject *object)
 {

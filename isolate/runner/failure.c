@@ -8,8 +8,8 @@
  */
 #include "isolate/runner/failure.h"
 
-#include "isolate/runner/validate.h"
-#include "isolate/runner/violations.h"
+#include "isolate/runner/validator/validate.h"
+#include "isolate/runner/validator/violations.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #include "isolate/wire/body.h"
 #include "isolate/runner/imports.h"
 #include "isolate/runner/prepare.h"
-#include "isolate/runner/rules.h"
-#include "isolate/runner/server.h"
+#include "isolate/runner/validator/rules.h"
+#include "isolate/runner/fork_server.h"
 
 #include <stdlib.h>
 #include <string.h>

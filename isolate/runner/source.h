@@ -7,7 +7,7 @@
 
 #include "isolate/runner/python.h"
 #include "isolate/wire/body.h"
-#include "isolate/runner/violations.h"
+#include "isolate/runner/validator/violations.h"
 
 enum { SOURCE_BYTES_MOST = 64 * 1024 };
 

@@ -2,14 +2,14 @@
 /*
  * From the text of a body to code that may be called.
  */
-#ifndef CORDON_ISOLATE_RUNNER_VALIDATE_H
-#define CORDON_ISOLATE_RUNNER_VALIDATE_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VALIDATE_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_VALIDATE_H
 
 #include "isolate/runner/python.h"
 #include "isolate/wire/body.h"
 #include "isolate/runner/session.h"
 #include "isolate/runner/source.h"
-#include "isolate/runner/violations.h"
+#include "isolate/runner/validator/violations.h"
 
 /* What tracebacks and code objects call the file and the function of a body. */
 #define BODY_FILE "<body>"

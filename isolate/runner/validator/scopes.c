@@ -5,7 +5,7 @@
  * Both arrays grow with the tree, whose size is capped, so they are bounded as well. Names are exact str objects from the parser, which has
  * folded them already (NFKC), so comparing them here is comparing what the interpreter will look up.
  */
-#include "isolate/runner/scopes.h"
+#include "isolate/runner/validator/scopes.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
  * The tree is the one that compile(..., PyCF_ONLY_AST) makes: objects of the built-in module _ast, so neither `ast` nor anything
  * else has to be imported. Kinds are small integers found by the node's type.
  */
-#ifndef CORDON_ISOLATE_RUNNER_TREE_H
-#define CORDON_ISOLATE_RUNNER_TREE_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SYNTAX_TREE_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_SYNTAX_TREE_H
 
 #include "isolate/runner/python.h"
 
@@ -16,7 +16,7 @@ enum node_kind {
 	NODE_NONE,    /* not a node at all: a string, a number, None, a list */
 	NODE_UNKNOWN, /* a node of a kind that tree_nodes.def does not list */
 #define NODE(type, handler) NODE_##type,
-#include "isolate/runner/tree_nodes.def"
+#include "isolate/runner/validator/tree_nodes.def"
 #undef NODE
 	NODE_KINDS
 };

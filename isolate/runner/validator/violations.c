@@ -5,7 +5,7 @@
  * The list is a fixed array, so hostile text can make it neither long nor slow; texts in it are made from identifiers of a parsed tree and
  * from static strings, and are escaped by the JSON writer on the way out.
  */
-#include "isolate/runner/violations.h"
+#include "isolate/runner/validator/violations.h"
 
 #include <string.h>
 

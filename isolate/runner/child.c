@@ -13,7 +13,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/runner/nest.h"
+#include "isolate/runner/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

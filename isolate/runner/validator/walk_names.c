@@ -5,7 +5,7 @@
  * A name that a function binds is never the builtin of that name. In a class body, or for a global, a read can still fall through to the
  * builtin, so there a forbidden name stays forbidden.
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 #include <string.h>
 

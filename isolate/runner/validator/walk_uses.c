@@ -5,7 +5,7 @@
  * Attributes are judged by name wherever a name can be written: after a dot, in a class pattern, in a replacement field, in the second
  * argument of a permitted getattr. A chain that starts at an import is followed through its modules instead.
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 static bool is_receiver(const struct walker *w, PyObject *value)
 {

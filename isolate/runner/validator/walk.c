@@ -5,7 +5,7 @@
  * Depth and number of nodes are capped before a handler runs, so recursion here is bounded however the text was made. A chain of elif is
  * walked in a loop, because the tree nests it and people do not.
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 typedef int handler(struct walker *w, PyObject *node);
 
@@ -24,7 +24,7 @@ static int refuse_unknown(struct walker *w, PyObject *node)
 static handler *const HANDLERS[NODE_KINDS] = {
 	[NODE_UNKNOWN] = refuse_unknown,
 #define NODE(type, handler) [NODE_##type] = handler,
-#include "isolate/runner/tree_nodes.def"
+#include "isolate/runner/validator/tree_nodes.def"
 #undef NODE
 };
 

@@ -4,12 +4,12 @@
  *
  * All of them are collected, not just the first, because a model that is told one mistake at a time retries once per mistake.
  */
-#ifndef CORDON_ISOLATE_RUNNER_VIOLATIONS_H
-#define CORDON_ISOLATE_RUNNER_VIOLATIONS_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
 
 #include "isolate/runner/python.h"
 #include "isolate/base/json_write.h"
-#include "isolate/runner/rules.h"
+#include "isolate/runner/validator/rules.h"
 
 enum { VIOLATIONS_MOST = 100 };
 

@@ -5,25 +5,25 @@
  * Each table is one dictionary from str to row number, built once and then only read. A name that comes from a parsed tree is an exact
  * str; whoever passes anything else must have checked its type first, because hashing a subclass would run its code.
  */
-#include "isolate/runner/rules.h"
+#include "isolate/runner/validator/rules.h"
 
 static const struct {
 	const char *id, *reason;
 } RULES[RULE_COUNT] = {
 #define RULE(id, name, reason) [RULE_##id] = {name, reason},
-#include "isolate/runner/rules.def"
+#include "isolate/runner/validator/rules.def"
 #undef RULE
 };
 
 static const struct rule_row NAMES[] = {
 #define NAME(name, why, rewrite) {name, RULE_NAME_FORBIDDEN, true, why, rewrite},
-#include "isolate/runner/rules_names.def"
+#include "isolate/runner/validator/rules_names.def"
 #undef NAME
 };
 
 static const struct rule_row ATTRIBUTES[] = {
 #define ATTRIBUTE(name, rule, as_key, rewrite) {name, RULE_##rule, as_key, NULL, rewrite},
-#include "isolate/runner/rules_attributes.def"
+#include "isolate/runner/validator/rules_attributes.def"
 #undef ATTRIBUTE
 };
 
@@ -35,7 +35,7 @@ static const struct rule_row DUNDER_READS[] = {
 #define MODULE_TEXT NOTHING
 #define CLASS_METHOD NOTHING
 #define PUBLIC_UNDERSCORE NOTHING
-#include "isolate/runner/rules_methods.def"
+#include "isolate/runner/validator/rules_methods.def"
 #undef DUNDER_READ
 #undef MODULE_TEXT
 #undef CLASS_METHOD
@@ -47,7 +47,7 @@ static const struct rule_row MODULE_TEXTS[] = {
 #define MODULE_TEXT PLAIN
 #define CLASS_METHOD NOTHING
 #define PUBLIC_UNDERSCORE NOTHING
-#include "isolate/runner/rules_methods.def"
+#include "isolate/runner/validator/rules_methods.def"
 #undef DUNDER_READ
 #undef MODULE_TEXT
 #undef CLASS_METHOD
@@ -59,7 +59,7 @@ static const struct rule_row CLASS_METHODS[] = {
 #define MODULE_TEXT NOTHING
 #define CLASS_METHOD PLAIN
 #define PUBLIC_UNDERSCORE NOTHING
-#include "isolate/runner/rules_methods.def"
+#include "isolate/runner/validator/rules_methods.def"
 #undef DUNDER_READ
 #undef MODULE_TEXT
 #undef CLASS_METHOD
@@ -71,7 +71,7 @@ static const struct rule_row PUBLIC_UNDERSCORES[] = {
 #define MODULE_TEXT NOTHING
 #define CLASS_METHOD NOTHING
 #define PUBLIC_UNDERSCORE PLAIN
-#include "isolate/runner/rules_methods.def"
+#include "isolate/runner/validator/rules_methods.def"
 #undef DUNDER_READ
 #undef MODULE_TEXT
 #undef CLASS_METHOD
@@ -81,7 +81,7 @@ static const struct rule_row PUBLIC_UNDERSCORES[] = {
 static const struct rule_row BUILTINS[] = {
 #define BUILTIN PLAIN
 #define ABSENT(name, why, rewrite)
-#include "isolate/runner/builtins.def"
+#include "isolate/runner/validator/builtins.def"
 #undef BUILTIN
 #undef ABSENT
 };
@@ -89,7 +89,7 @@ static const struct rule_row BUILTINS[] = {
 static const struct rule_row ABSENTS[] = {
 #define BUILTIN NOTHING
 #define ABSENT(name, why, rewrite) {name, RULE_NAME_UNAVAILABLE, false, why, rewrite},
-#include "isolate/runner/builtins.def"
+#include "isolate/runner/validator/builtins.def"
 #undef BUILTIN
 #undef ABSENT
 };
@@ -106,7 +106,7 @@ static const struct rule_row ABSENTS[] = {
 static const struct rule_row HARMLESSES[] = {
 #undef HARMLESS
 #define HARMLESS PLAIN
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef HARMLESS
 #define HARMLESS NOTHING
 };
@@ -114,7 +114,7 @@ static const struct rule_row HARMLESSES[] = {
 static const struct rule_row NEVERS[] = {
 #undef NEVER
 #define NEVER(module, why) {module, RULE_IMPORT_NEVER, false, why, NULL},
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef NEVER
 #define NEVER(module, why)
 };
@@ -122,7 +122,7 @@ static const struct rule_row NEVERS[] = {
 static const struct rule_row ALONGS[] = {
 #undef ALONG
 #define ALONG(package, sub) {sub, RULE_COUNT, false, package, NULL},
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef ALONG
 #define ALONG(package, sub)
 };
@@ -130,13 +130,13 @@ static const struct rule_row ALONGS[] = {
 static const struct rule_row ONLY_MODULES[] = {
 #undef ONLY
 #define ONLY(module, name) PLAIN(module)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 };
 
 static const struct rule_row ONLYS[] = {
 #undef ONLY
 #define ONLY(module, name) PLAIN(module "." name)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef ONLY
 #define ONLY(module, name)
 };
@@ -144,7 +144,7 @@ static const struct rule_row ONLYS[] = {
 static const struct rule_row GADGETS[] = {
 #undef GADGET
 #define GADGET(module, name, why, rewrite) {module "." name, RULE_MODULE_GADGET, false, why, rewrite},
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef GADGET
 #define GADGET(module, name, why, rewrite)
 };
@@ -152,7 +152,7 @@ static const struct rule_row GADGETS[] = {
 static const struct rule_row OPENS[] = {
 #undef OPEN
 #define OPEN(module, name) PLAIN(module "." name)
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 #undef OPEN
 #define OPEN(module, name)
 };
@@ -160,12 +160,12 @@ static const struct rule_row OPENS[] = {
 static const struct rule_row NEEDEDS[] = {
 #undef NEEDED
 #define NEEDED PLAIN
-#include "isolate/runner/rules_modules.def"
+#include "isolate/runner/validator/rules_modules.def"
 };
 
 static const struct rule_row STDLIBS[] = {
 #define STDLIB PLAIN
-#include "isolate/runner/stdlib_names.def"
+#include "isolate/runner/validator/stdlib_names.def"
 #undef STDLIB
 };
 

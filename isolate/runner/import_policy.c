@@ -9,7 +9,7 @@
  *
  * For packages outside the standard library any public name passes, and modules of the same package with it: numpy.linalg is part of numpy.
  */
-#include "isolate/runner/policy.h"
+#include "isolate/runner/import_policy.h"
 
 /* Constant once policy_prepare has run. */
 static struct {
@@ -21,7 +21,7 @@ static int collect_dangerous(PyObject *builtins)
 {
 	static const char *const names[] = {
 #define NAME(name, why, rewrite) name,
-#include "isolate/runner/rules_names.def"
+#include "isolate/runner/validator/rules_names.def"
 #undef NAME
 	};
 

@@ -5,14 +5,14 @@
  * It is done twice with the same code: pass 1 binds names and collects what the body defines, pass 2 judges every use. Scopes are
  * numbered in the order in which they are met, so the second pass finds those of the first. Handlers return 0, or -1 with an exception.
  */
-#ifndef CORDON_ISOLATE_RUNNER_WALK_H
-#define CORDON_ISOLATE_RUNNER_WALK_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
 
-#include "isolate/runner/policy.h"
-#include "isolate/runner/scopes.h"
+#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/scopes.h"
 #include "isolate/runner/source.h"
-#include "isolate/runner/tree.h"
-#include "isolate/runner/violations.h"
+#include "isolate/runner/validator/syntax_tree.h"
+#include "isolate/runner/validator/violations.h"
 
 enum { WALK_NODES_MOST = 20000, WALK_DEPTH_MOST = 100, WALK_CHAIN_MOST = 1000, LITERAL_BITS_MOST = 14285 /* 4300 digits */ };
 
@@ -46,7 +46,7 @@ struct walker {
 
 /* Handlers by node kind, see tree_nodes.def. */
 #define NODE(type, handler) int handler(struct walker *w, PyObject *node);
-#include "isolate/runner/tree_nodes.def"
+#include "isolate/runner/validator/tree_nodes.def"
 #undef NODE
 
 /* Visits what a node continues: the left operand, what is called, what an attribute is taken from. A chain of these is no nesting. */

@@ -6,9 +6,9 @@
  * a process that is confined already. The tree that was judged is the very tree that is wrapped and compiled: a body becomes a function by
  * being put under a FunctionDef node, so its text, its line numbers and its multi-line strings stay as they were.
  */
-#include "isolate/runner/validate.h"
+#include "isolate/runner/validator/validate.h"
 
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 #include <string.h>
 

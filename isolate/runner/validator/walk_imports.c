@@ -5,7 +5,7 @@
  * A name can stand for several imports (two branches, one alias), so each of them is followed. A chain of attributes is resolved module
  * by module; a module itself is never a value, because nobody can follow it from there.
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 static int report_import(struct walker *w, PyObject *node, PyObject *dotted, enum import_verdict verdict, const struct rule_row *row)
 {

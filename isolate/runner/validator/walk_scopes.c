@@ -6,7 +6,7 @@
  * walrus binds in the nearest function; class names are not seen from methods. Every identifier that binds is checked, including those that
  * are plain strings in the tree (aliases, captures, handlers, parameters).
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 
 int walk_bind(struct walker *w, PyObject *node, PyObject *name, unsigned flags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runner's fork server. */
-#ifndef CORDON_ISOLATE_RUNNER_SERVER_H
-#define CORDON_ISOLATE_RUNNER_SERVER_H
+#ifndef CORDON_ISOLATE_RUNNER_FORK_SERVER_H
+#define CORDON_ISOLATE_RUNNER_FORK_SERVER_H
 
 /*
  * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and must be the only thread. In the children that it makes this

@@ -5,7 +5,7 @@
  * The lookups (types to kinds, interned field names) are made once per process and then only read. A body never gets hold of a tree, so
  * nothing that it does can change what is read here.
  */
-#include "isolate/runner/tree.h"
+#include "isolate/runner/validator/syntax_tree.h"
 
 enum { ONLY_AST = 0x400 /* PyCF_ONLY_AST */, SUM_DEPTH = 64 };
 
@@ -21,7 +21,7 @@ static struct {
 
 static const char *const KIND_NAMES[NODE_KINDS] = {
 #define NODE(type, handler) [NODE_##type] = #type,
-#include "isolate/runner/tree_nodes.def"
+#include "isolate/runner/validator/tree_nodes.def"
 #undef NODE
 };
 

@@ -13,7 +13,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/runner/server.h"
+#include "isolate/runner/fork_server.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -27,7 +27,7 @@
 
 #include "isolate/base/message.h"
 #include "isolate/wire/init_report.h"
-#include "isolate/runner/nest.h"
+#include "isolate/runner/child.h"
 #include "isolate/runner/prepare.h"
 
 /* What is printed must be seen at once, and must not be lost with the process: lines are written as they end. */

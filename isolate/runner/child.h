@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One execution in a child of the fork server: fresh namespaces, confinement, one request, one reply. */
-#ifndef CORDON_ISOLATE_RUNNER_NEST_H
-#define CORDON_ISOLATE_RUNNER_NEST_H
+#ifndef CORDON_ISOLATE_RUNNER_CHILD_H
+#define CORDON_ISOLATE_RUNNER_CHILD_H
 
 #include "isolate/wire/body_request.h"
 

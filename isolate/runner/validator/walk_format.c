@@ -6,7 +6,7 @@
  * (or a name that only ever stands for one) is refused, all but on objects of the body's own that have such an attribute; there the value
  * is passed through a guard at run time that lets everything pass but strings.
  */
-#include "isolate/runner/walk.h"
+#include "isolate/runner/validator/walk.h"
 #include "isolate/runner/builtins.h"
 
 /* Where the reading of a template stands. */

@@ -4,8 +4,8 @@
  *
  * Scope 0 is the module that the body is wrapped in, scope 1 is the body's own function. A first walk binds names, a second one asks.
  */
-#ifndef CORDON_ISOLATE_RUNNER_SCOPES_H
-#define CORDON_ISOLATE_RUNNER_SCOPES_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
 
 #include "isolate/runner/python.h"
 

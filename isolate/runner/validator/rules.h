@@ -5,8 +5,8 @@
  * The tables are the .def files beside this header. They are turned into dictionaries once per process, before the fork, and are never
  * changed afterwards; rows are looked up by exact str objects, so no code of a body runs during a lookup.
  */
-#ifndef CORDON_ISOLATE_RUNNER_RULES_H
-#define CORDON_ISOLATE_RUNNER_RULES_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
 
 #include "isolate/runner/python.h"
 
@@ -14,7 +14,7 @@
 
 enum rule {
 #define RULE(id, name, reason) RULE_##id,
-#include "isolate/runner/rules.def"
+#include "isolate/runner/validator/rules.def"
 #undef RULE
 	RULE_COUNT
 };
