@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "isolate/base/json_gate.h"
-#include "isolate/library/schema.h"
+#include "isolate/tools/schema.h"
 
 static const struct json_gate_rules ANY = { .max_depth = 256, .allow_nul = true };
 

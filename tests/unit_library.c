@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/library/authority.h"
-#include "isolate/library/decisions.h"
-#include "isolate/library/diff.h"
-#include "isolate/library/show.h"
-#include "isolate/library/transfer.h"
+#include "isolate/tools/authority.h"
+#include "isolate/tools/decisions.h"
+#include "isolate/tools/source_diff.h"
+#include "isolate/tools/tool_show.h"
+#include "isolate/tools/transfer.h"
 #include "tests/tap.h"
 
 static char base[200];

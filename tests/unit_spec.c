@@ -7,7 +7,7 @@
 #include "isolate/base/json_decimal.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_tree.h"
-#include "isolate/library/spec.h"
+#include "isolate/tools/spec.h"
 #include "tests/tap.h"
 
 static const char DOI[] =
@@ -354,7 +354,7 @@ static void test_installed_schema(void)
 {
 	static const char *const KEYWORDS[] = {
 #define KEYWORD(name, kind, member) name,
-#include "isolate/library/schema_keywords.def"
+#include "isolate/tools/schema_keywords.def"
 #undef KEYWORD
 	};
 	/* What a schema cannot say: that a key stands twice, what is no JSON, where a pattern is no pattern. */

@@ -338,16 +338,16 @@ static void print_tools(void)
 {
 	static const struct { const char *word, *meaning; } states[] = {
 #define STATE(id, word, meaning) { word, meaning },
-#include "isolate/library/promotion.def"
+#include "isolate/tools/promotion.def"
 #undef STATE
 	}, policies[] = {
 #define POLICY(id, word, threshold, meaning) { word, meaning },
-#include "isolate/library/promotion.def"
+#include "isolate/tools/promotion.def"
 #undef POLICY
 	};
 	static const char *const keywords[] = {
 #define KEYWORD(name, kind, member) name,
-#include "isolate/library/schema_keywords.def"
+#include "isolate/tools/schema_keywords.def"
 #undef KEYWORD
 	};
 

@@ -2,7 +2,7 @@
 /*
  * Asking for something to be done with tools: in this process, or by the daemon. See tool.h.
  *
- * Both ways lead to the same function (isolate/library/action.h), so they cannot differ in what they do. SQLite keeps several processes on one library apart.
+ * Both ways lead to the same function (isolate/tools/action.h), so they cannot differ in what they do. SQLite keeps several processes on one library apart.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,8 +23,8 @@
 #include "isolate/commands/tool.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_slice.h"
-#include "isolate/library/action.h"
-#include "isolate/library/store.h"
+#include "isolate/tools/action.h"
+#include "isolate/tools/store.h"
 #include "isolate/service/client.h"
 #include "isolate/service/protocol.h"
 

@@ -27,7 +27,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/library/action.h"
+#include "isolate/tools/action.h"
 #include "isolate/wire/record.h"
 #include "isolate/service/connection.h"
 #include "isolate/service/history.h"

@@ -18,7 +18,7 @@
 #include <event2/event.h>
 
 #include "isolate/base/error.h"
-#include "isolate/library/promotion.h"
+#include "isolate/tools/promotion.h"
 #include "isolate/service/audit.h"
 #include "isolate/service/bus.h"
 

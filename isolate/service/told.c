@@ -17,8 +17,8 @@
 
 #include "isolate/monitor/emitter.h"
 #include "isolate/monitor/event_table.h"
-#include "isolate/library/authority.h"
-#include "isolate/library/store.h"
+#include "isolate/tools/authority.h"
+#include "isolate/tools/store.h"
 
 bool told_library(char *out, size_t size)
 {

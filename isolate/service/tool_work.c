@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "isolate/base/failure_record.h"
-#include "isolate/library/action.h"
-#include "isolate/library/store.h"
+#include "isolate/tools/action.h"
+#include "isolate/tools/store.h"
 #include "isolate/service/environment.h"
 #include "isolate/service/protocol.h"
 #include "isolate/service/worker.h"

@@ -27,7 +27,7 @@
 
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_slice.h"
-#include "isolate/library/action.h"
+#include "isolate/tools/action.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
 #include "isolate/service/environment.h"

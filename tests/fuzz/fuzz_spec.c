@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "isolate/base/json_gate.h"
-#include "isolate/library/spec.h"
+#include "isolate/tools/spec.h"
 
 static const struct json_gate_rules ANY = { .max_depth = 512, .allow_nul = true };
 

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actions. See action.h.
+ *
+ * Parameters are read once, into one structure (action_params.c); what each action needs of them it finds there, checked. The table of actions says which scope one needs and how
+ * its library is opened, so neither can be forgotten in one of them.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/tools/action.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isolate/tools/action_state.h"
+#include "isolate/tools/tool_show.h"
+#include "isolate/tools/transfer.h"
+
+enum opening { CREATE, OPEN, EACH };
+
+struct json_slice acting_raw(const struct acting *a, const char *key)
+{
+	uint32_t node = json_tree_member(&a->params, 0, key);
+
+	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw, acting_node(a, node)->raw_length } : (struct json_slice){ NULL, 0 };
+}
+
+struct tale acting_tale(const struct acting *a, const struct item *item)
+{
+	return (struct tale){ .user = a->user, .name = item && item->id ? item->name : a->name, .item = item, .by = a->request->authority.who, .reason = a->reason, .session = a->session,
+			      .agent = a->agent };
+}
+
+void acting_tell(const struct acting *a, enum event_type type, const struct tale *t)
+{
+	tell(a->request->events, a->request->told, type, t);
+}
+
+int acting_write_item(struct acting *a, int64_t id)
+{
+	return item_write(&a->store, id, &a->w, a->err);
+}
+
+/* ---- those that only look ---- */
+
+struct each {
+	struct acting *acting;
+	int (*show)(struct store *, struct json_writer *, struct error *);
+	struct buffer broken;
+};
+
+static int show_user(const char *user, void *context)
+{
+	struct each *e = context;
+	struct error err = ERROR_INIT;
+	struct json_writer w;
+	struct store s;
+
+	if (store_open(&s, e->acting->request->base, user, false, 0, &err) == 0) {
+		e->show(&s, &e->acting->w, &err);
+		store_close(&s);
+	}
+	if (err.code == FAILURE_NONE)
+		return 0;
+	/* One library that is broken does not hide the others. */
+	buffer_add_text(&e->broken, e->broken.length ? "," : "");
+	json_begin(&w, &e->broken);
+	json_open_object(&w);
+	json_key(&w, "user");
+	json_string(&w, user);
+	json_key(&w, "code");
+	json_string(&w, failure_name(err.code));
+	json_key(&w, "error");
+	json_string(&w, err.context);
+	json_close_object(&w);
+	return 0;
+}
+
+static int show_items(struct acting *a, const char *key, int (*show)(struct store *, struct json_writer *, struct error *))
+{
+	struct each each = { a, show, BUFFER_INIT };
+	int status = 0;
+
+	json_key(&a->w, key);
+	json_open_array(&a->w);
+	if (a->all_users)
+		store_each_user(a->request->base, show_user, &each);
+	else
+		status = show(&a->store, &a->w, a->err);
+	json_close_array(&a->w);
+	if (a->all_users) {
+		json_key(&a->w, "broken");
+		json_open_array(&a->w);
+		if (each.broken.length)
+			json_raw(&a->w, each.broken.data, each.broken.length);
+		json_close_array(&a->w);
+	}
+	a->answer->result.failed |= each.broken.failed;
+	buffer_free(&each.broken);
+	return status;
+}
+
+static int list(struct acting *a)
+{
+	return show_items(a, "tools", show_current);
+}
+
+static int pending(struct acting *a)
+{
+	return show_items(a, "pending", show_pending);
+}
+
+static int show(struct acting *a)
+{
+	struct item item;
+
+	if (versions_look_up(&a->store, a->name, &a->reference, &item, a->err) < 0)
+		return -1;
+	return show_tool(&a->store, &item, &a->w, a->err);
+}
+
+static int history(struct acting *a)
+{
+	int status;
+
+	json_key(&a->w, "history");
+	json_open_array(&a->w);
+	status = show_history(&a->store, a->has_name ? a->name : NULL, &a->w, a->err);
+	json_close_array(&a->w);
+	return status;
+}
+
+/* ---- those that decide ---- */
+
+static struct decision decision_of(const struct acting *a)
+{
+	return (struct decision){ .name = a->name, .reference = a->reference, .who = a->request->authority.who, .reason = a->reason };
+}
+
+static int promote(struct acting *a)
+{
+	const struct decision d = decision_of(a);
+	struct item item;
+	struct tale t;
+
+	if (decisions_promote(&a->store, &d, &item, a->err) < 0)
+		return -1;
+	t = acting_tale(a, &item);
+	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	return acting_write_item(a, item.id);
+}
+
+/* What a decision took away may have given the version before it its promotion back: that is told of, too, and is a member of the answer. */
+static int tell_restored(struct acting *a, const struct item *restored)
+{
+	struct tale t = acting_tale(a, restored);
+
+	if (!restored->id)
+		return 0;
+	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	json_key(&a->w, "restored");
+	json_open_object(&a->w);
+	if (acting_write_item(a, restored->id) < 0)
+		return -1;
+	json_close_object(&a->w);
+	return 0;
+}
+
+static int take_away(struct acting *a, int (*function)(struct store *, const struct decision *, struct item *, struct item *, struct error *), enum event_type event)
+{
+	const struct decision d = decision_of(a);
+	struct item item, restored;
+	struct tale t;
+
+	if (function(&a->store, &d, &item, &restored, a->err) < 0)
+		return -1;
+	t = acting_tale(a, &item);
+	acting_tell(a, event, &t);
+	return acting_write_item(a, item.id) < 0 ? -1 : tell_restored(a, &restored);
+}
+
+static int reject(struct acting *a)
+{
+	return take_away(a, decisions_reject, EVENT_TYPE_TOOL_REJECTED);
+}
+
+static int revoke(struct acting *a)
+{
+	return take_away(a, decisions_revoke, EVENT_TYPE_TOOL_REVOKED);
+}
+
+static int forget(struct acting *a)
+{
+	const struct decision d = decision_of(a);
+	struct tale t = acting_tale(a, NULL);
+	struct item restored;
+
+	if (decisions_forget(&a->store, &d, &t.count, &restored, a->err) < 0)
+		return -1;
+	acting_tell(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
+	json_key(&a->w, "forgotten");
+	json_integer(&a->w, t.count);
+	return tell_restored(a, &restored);
+}
+
+/* ---- transfer ---- */
+
+static int export(struct acting *a)
+{
+	int status;
+
+	json_key(&a->w, "lines");
+	json_open_array(&a->w);
+	status = transfer_export(&a->store, &a->w, a->err);
+	json_close_array(&a->w);
+	return status;
+}
+
+static int validate_imported(const struct spec *spec, void *context)
+{
+	return acting_validate(context, spec);
+}
+
+/* One line; what is wrong with it is said with its number. */
+static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_new)
+{
+	struct transfer t = { .keep = a->keep, .who = a->request->authority.who, .validate = validate_imported, .context = a };
+	int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
+							     : transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->err);
+	struct error inner = *a->err;
+	struct tale tale;
+
+	if (status < 0)
+		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s", (long long)number, inner.context);
+	tale = acting_tale(a, &t.item);
+	if (t.is_new)
+		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &tale);
+	tale.reason = TRANSFER_REASON;
+	if (t.promoted)
+		acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &tale);
+	tale.reason = TRANSFER_REJECTED_REASON;
+	if (t.rejected)
+		acting_tell(a, EVENT_TYPE_TOOL_REJECTED, &tale);
+	*is_new = t.is_new;
+	return 0;
+}
+
+static int import(struct acting *a)
+{
+	uint32_t lines = json_tree_member(&a->params, 0, "lines");
+	int64_t imported = 0, skipped = 0;
+	bool is_new;
+
+	if (!lines || acting_node(a, lines)->kind != JSON_ARRAY)
+		return acting_bad(a, "lines", "an array of what tool.export gives");
+	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end; at = acting_node(a, at)->end) {
+		if (import_line(a, at, (a->first ? a->first : 1) + imported + skipped, &is_new) < 0)
+			return -1;
+		imported += is_new;
+		skipped += !is_new;
+	}
+	json_key(&a->w, "imported");
+	json_integer(&a->w, imported);
+	json_key(&a->w, "skipped");
+	json_integer(&a->w, skipped);
+	return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct action {
+	const char *name;
+	int (*perform)(struct acting *);
+	enum scope scope;
+	enum opening opening;
+	bool needs_name, runs_code;
+} ACTIONS[] = {
+#define ACTION(name, function, scope, opening, needs_name, runs_code) { name, function, scope, opening, needs_name, runs_code },
+#include "isolate/tools/actions.def"
+#undef ACTION
+};
+
+static const struct action *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof ACTIONS / sizeof *ACTIONS; i++)
+		if (strcmp(ACTIONS[i].name, name) == 0)
+			return &ACTIONS[i];
+	return NULL;
+}
+
+bool action_exists(const char *name)
+{
+	return find(name) != NULL;
+}
+
+bool action_runs_code(const char *name)
+{
+	const struct action *action = find(name);
+
+	return action && action->runs_code;
+}
+
+static int perform(struct acting *a, const struct action *action)
+{
+	if (acting_take_parameters(a) < 0 || authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
+		return -1;
+	/* Under which policy a tool becomes permanent is no business of whoever wrote it. */
+	if ((a->has_policy || a->threshold) && authority_check(&a->request->authority, SCOPE_OPERATOR, "choosing a policy of promotion", a->err) < 0)
+		return -1;
+	if (action->needs_name && !a->has_name)
+		return error_set(a->err, FAILURE_BAD_OPTION, 0, "the name of a tool is missing");
+	if (a->all_users && action->opening != EACH)
+		return error_set(a->err, FAILURE_BAD_OPTION, 0, "the user \"*\" goes with lists only");
+	if (!a->all_users && store_open(&a->store, a->request->base, a->user, action->opening == CREATE, 0, a->err) < 0)
+		return -1;
+	json_begin(&a->w, &a->answer->result);
+	json_open_object(&a->w);
+	if (action->perform(a) < 0)
+		return -1;
+	json_close_object(&a->w);
+	return a->answer->result.failed ? error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing the answer of %s", action->name) : 0;
+}
+
+int action_perform(const struct action_request *r, struct action_answer *answer, struct error *err)
+{
+	const struct action *action = find(r->name);
+	struct acting a = { .request = r, .answer = answer, .err = err };
+	int status;
+
+	if (!action)
+		return error_set(err, FAILURE_INTERNAL, 0, "there is no action %s", r->name);
+	status = perform(&a, action);
+	store_close(&a.store);
+	json_tree_free(&a.params);
+	free(a.session);
+	free(a.agent);
+	free(a.reason);
+	free(a.cwd);
+	if (status < 0)
+		answer->status = action_exit_status(err);
+	return status;
+}
+
+void action_answer_free(struct action_answer *answer)
+{
+	buffer_free(&answer->result);
+	buffer_free(&answer->data);
+}
+
+int action_exit_status(const struct error *err)
+{
+	switch (err->code) {
+	case FAILURE_SPEC_REFUSED:
+	case FAILURE_TOOL_REFUSED:
+	case FAILURE_ARGUMENTS_REFUSED:
+		return 2;
+	case FAILURE_BAD_OPTION:
+	case FAILURE_IDENTITY_REFUSED:
+		return 64;
+	default:
+		return 125;
+	}
+}

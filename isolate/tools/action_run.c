@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two actions that run something: spawn, which validates, and call.
+ *
+ * What holds a call comes from the specification that was approved: imports and limits are the tool's, and the caller's options cannot widen them. The code that runs is the row whose
+ * hash was checked when it was read, and the answer is given after the run was counted.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "isolate/tools/action_state.h"
+#include "isolate/tools/observe.h"
+#include "isolate/options/options.h"
+#include "isolate/wire/record.h"
+#include "isolate/tiers/tier.h"
+
+/* Parsing a megabyte of hostile text takes more than a call does. */
+#define VALIDATION_SECONDS "60"
+#define VALIDATION_MEGABYTES "1024"
+
+struct performance {
+	struct options options;
+	struct result result;
+	const struct spec *spec;
+	enum command_set set;
+	unsigned flags;
+	int events;
+};
+
+/* ---- what both need ---- */
+
+static int set_number(struct performance *p, const char *name, double value, struct error *err)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.9f", value);
+	return options_set(&p->options, FOR_EXEC, name, text, err);
+}
+
+/* The options of the request, then those that are the tool's. */
+static int take_options(struct acting *a, struct performance *p)
+{
+	struct json_slice profile = acting_raw(a, "options");
+
+	options_init(&p->options, FOR_EXEC);
+	if (profile.text && options_profile(&p->options, p->set, "options", profile.text, profile.length, a->err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->spec->import_count; i++)
+		if (options_set(&p->options, FOR_EXEC, "allow", p->spec->imports[i], a->err) < 0)
+			return -1;
+	if (p->flags & EXECUTE_VALIDATE_ONLY)
+		return options_set(&p->options, FOR_EXEC, "timeout", VALIDATION_SECONDS, a->err) < 0 ? -1 : options_set(&p->options, FOR_EXEC, "memory", VALIDATION_MEGABYTES, a->err);
+	return set_number(p, "timeout", p->spec->timeout_s, a->err) < 0 ? -1 : set_number(p, "memory", p->spec->memory_mb, a->err);
+}
+
+static int execute(struct acting *a, struct performance *p)
+{
+	const struct program program = { .kind = PROGRAM_BODY, .text = p->spec->implementation, .length = p->spec->implementation_length, .name = p->spec->name };
+	struct streams streams = STREAMS_CAPTURE;
+	const struct tier *tier = tier_find(p->options.tier, a->err);
+
+	streams.control = a->request->control;
+	streams.events = p->events;
+	return tier ? tier->execute(&p->options, &program, &streams, p->flags, &p->result, a->err) : -1;
+}
+
+static int begin(struct acting *a, struct performance *p, const struct spec *spec, enum command_set set, unsigned flags)
+{
+	*p = (struct performance){ .spec = spec, .set = set, .flags = flags, .events = -1 };
+	if (result_init(&p->result, a->err) < 0)
+		return -1;
+	if (a->request->execution_id)
+		snprintf(p->result.execution_id, sizeof p->result.execution_id, "%s", a->request->execution_id);
+	return 0;
+}
+
+static void end(struct performance *p)
+{
+	options_free(&p->options);
+	result_free(&p->result);
+}
+
+/* The error line of a result, as text of its own. */
+static char *error_line(const struct result *r)
+{
+	return r->error.length ? strndup(r->error.data, r->error.length) : strdup("it failed");
+}
+
+/* ---- spawn ---- */
+
+/* The name that a specification says it has, when it is one; for the events of one that was refused. */
+static void guess_name(struct acting *a, struct json_slice spec)
+{
+	char name[IDENTITY_ROOM];
+	struct error ignored = ERROR_INIT;
+
+	if (spec.text[0] == '{' && json_slice_copy(json_slice_of(spec.text, spec.length, "name"), name, sizeof name) && identity_check_tool(name, strlen(name), &ignored) == 0)
+		memcpy(a->name, name, sizeof name);
+}
+
+static int tell_refused(struct acting *a, bool by_validation)
+{
+	struct tale t = acting_tale(a, NULL);
+
+	t.reason = a->err->context;
+	/* The cause first. */
+	if (by_validation)
+		acting_tell(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
+	acting_tell(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
+	return -1;
+}
+
+/* Validates the implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data. */
+static int validate(struct acting *a, struct performance *p)
+{
+	char *line;
+
+	if (take_options(a, p) < 0 || execute(a, p) < 0)
+		return -1;
+	if (p->result.success)
+		return 0;
+	line = error_line(&p->result);
+	error_set(a->err, FAILURE_TOOL_REFUSED, 0, "%s: %.400s", p->spec->name, line ? line : "");
+	free(line);
+	buffer_add_text(&a->answer->data, "\"validation\":");
+	result_write(&p->result, &a->answer->data);
+	return -1;
+}
+
+int acting_validate(struct acting *a, const struct spec *spec)
+{
+	struct performance p;
+	int status = begin(a, &p, spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) < 0 ? -1 : validate(a, &p);
+
+	end(&p);
+	return status;
+}
+
+static int keep(struct acting *a, const struct spec *spec, const struct result *validation)
+{
+	const struct spawning s = { .spec = spec, .has_policy = a->has_policy, .policy = a->policy, .threshold = a->threshold, .session = a->session, .agent = a->agent,
+				    .who = a->request->authority.who, .fallback_policy = a->request->policy, .fallback_threshold = a->request->threshold };
+	struct item item;
+	struct tale t;
+	bool is_new;
+
+	if (versions_spawn(&a->store, &s, &item, &is_new, a->err) < 0)
+		return tell_refused(a, false);
+	t = acting_tale(a, &item);
+	if (is_new)
+		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &t);
+	if (acting_write_item(a, item.id) < 0)
+		return -1;
+	json_key(&a->w, "new");
+	json_bool(&a->w, is_new);
+	json_key(&a->w, "validation");
+	{
+		struct buffer record = BUFFER_INIT;
+
+		result_write(validation, &record);
+		a->answer->result.failed |= record.failed;
+		json_raw(&a->w, record.length ? record.data : "null", record.length ? record.length : 4);
+		buffer_free(&record);
+	}
+	return 0;
+}
+
+int action_spawn(struct acting *a)
+{
+	struct json_slice text = acting_raw(a, "spec");
+	struct performance p;
+	struct spec spec;
+	int status = -1;
+
+	if (!text.text)
+		return error_set(a->err, FAILURE_BAD_OPTION, 0, "spec is missing");
+	guess_name(a, text);
+	if (spec_read(&spec, text.text, text.length, a->err) < 0)
+		return tell_refused(a, false);
+	if (spec_check_ceilings(&spec, a->err) < 0) {
+		spec_free(&spec);
+		return tell_refused(a, false);
+	}
+	memcpy(a->name, spec.name, sizeof spec.name);
+	if (begin(a, &p, &spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) == 0) {
+		if (validate(a, &p) == 0)
+			status = keep(a, &spec, &p.result);
+		else if (a->err->code == FAILURE_TOOL_REFUSED)
+			tell_refused(a, true);
+	}
+	end(&p);
+	spec_free(&spec);
+	return status;
+}
+
+/* ---- call ---- */
+
+static void tell_call(struct acting *a, const struct item *item, const struct performance *p, const char *error)
+{
+	struct tale t = acting_tale(a, item);
+
+	t.subject = p->result.execution_id;
+	t.duration_us = p->result.duration_us;
+	t.error = error;
+	acting_tell(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
+}
+
+static void tell_step(struct acting *a, const struct item *item, enum promotion_step step)
+{
+	struct tale t = acting_tale(a, item);
+	char who[40], reason[80];
+
+	snprintf(who, sizeof who, "policy:%s", promotion_policy_word(item->policy));
+	snprintf(reason, sizeof reason, "%" PRId64 " successful calls", item->successes);
+	t.by = who;
+	t.reason = reason;
+	if (step != STEP_NONE)
+		acting_tell(a, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
+}
+
+static int write_call(struct acting *a, const struct performance *p, const struct item *item)
+{
+	struct buffer record = BUFFER_INIT;
+
+	a->answer->status = result_exit_status(&p->result, true);
+	json_key(&a->w, "status");
+	json_integer(&a->w, a->answer->status);
+	json_key(&a->w, "record");
+	result_write(&p->result, &record);
+	a->answer->result.failed |= record.failed;
+	json_raw(&a->w, record.length ? record.data : "null", record.length ? record.length : 4);
+	buffer_free(&record);
+	json_key(&a->w, "tool");
+	if (!item->id) {
+		json_null(&a->w);
+		return 0;
+	}
+	json_open_object(&a->w);
+	if (acting_write_item(a, item->id) < 0)
+		return -1;
+	json_close_object(&a->w);
+	return 0;
+}
+
+/* Runs it, counts it, tells of it, in this order. */
+static int run_and_count(struct acting *a, struct performance *p, const struct item *called)
+{
+	struct observer *observer = observe_begin(a->request->events, &p->events, a->err);
+	struct run run = { .execution_id = p->result.execution_id };
+	enum promotion_step step = STEP_NONE;
+	struct item item = { .id = 0 };
+	char *line = NULL;
+	int status;
+
+	if (!observer)
+		return -1;
+	status = execute(a, p);
+	observe_end(observer, &run.touched, &run.touched_count);
+	if (status < 0) {
+		tell_call(a, called, p, a->err->context);
+	} else {
+		line = p->result.success ? NULL : error_line(&p->result);
+		run.error = p->result.success ? NULL : line ? line : "it failed";
+		run.duration_us = p->result.duration_us;
+		status = versions_record(&a->store, called->id, &run, &item, &step, a->err);
+		if (status == 0) {
+			tell_call(a, item.id ? &item : called, p, run.error);
+			tell_step(a, &item, step);
+			status = write_call(a, p, &item);
+		}
+	}
+	observe_free(observer);
+	free(line);
+	return status;
+}
+
+static int take_arguments(struct acting *a, struct performance *p)
+{
+	struct json_slice args = acting_raw(a, "args");
+	char *text;
+	int status;
+
+	if (args.text && args.text[0] != '{')
+		return error_set(a->err, FAILURE_ARGUMENTS_REFUSED, 0, "%s: the arguments are a JSON object", p->spec->name);
+	text = args.text ? strndup(args.text, args.length) : strdup("{}");
+	if (!text)
+		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping arguments");
+	status = options_set(&p->options, FOR_EXEC, "args", text, a->err);
+	free(text);
+	if (status < 0 && a->err->code == FAILURE_BAD_OPTION)
+		a->err->code = FAILURE_ARGUMENTS_REFUSED;
+	return status < 0 ? -1 : spec_check_arguments(p->spec, p->options.args_json, strlen(p->options.args_json), a->err);
+}
+
+int action_call(struct acting *a)
+{
+	struct performance p;
+	struct item item;
+	struct spec spec;
+	int status = -1;
+
+	if (versions_find(&a->store, a->name, &a->reference, a->session, &item, a->err) < 0 || versions_spec(&a->store, item.id, &spec, a->err) < 0)
+		return -1;
+	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && spec_check_ceilings(&spec, a->err) == 0 && take_options(a, &p) == 0) {
+		if (take_arguments(a, &p) < 0)
+			tell_call(a, &item, &p, a->err->context);
+		else if (a->cwd && chdir(a->cwd) != 0)
+			error_set(a->err, FAILURE_PATH_MISSING, errno, "entering the caller's directory %.200s", a->cwd);
+		else
+			status = run_and_count(a, &p, &item);
+	}
+	end(&p);
+	spec_free(&spec);
+	return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An action that is being performed: for the files that carry actions out. */
+#ifndef CORDON_ISOLATE_TOOLS_ACTION_STATE_H
+#define CORDON_ISOLATE_TOOLS_ACTION_STATE_H
+
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_tree.h"
+#include "isolate/tools/action.h"
+#include "isolate/tools/decisions.h"
+#include "isolate/tools/tool_events.h"
+
+struct acting {
+	const struct action_request *request;
+	struct action_answer *answer;
+	struct error *err;
+	struct json_tree params;
+	struct store store;
+	struct json_writer w;                /* over answer->result; an object is open */
+	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
+	bool all_users, has_name, has_policy, keep;
+	int64_t first;                       /* the number of the first line of an import, for messages */
+	struct reference reference;
+	enum tool_policy policy;
+	int64_t threshold;
+	char *session, *agent, *reason, *cwd; /* owned; NULL: none */
+};
+
+/* Reads the parameters of the request. Returns 0, or -1 with BAD_OPTION or IDENTITY_REFUSED. */
+int acting_take_parameters(struct acting *a);
+
+/* A node of the parameters; and BAD_OPTION for one: "KEY must be WHAT". Returns -1. */
+const struct json_node *acting_node(const struct acting *a, uint32_t node);
+int acting_bad(struct acting *a, const char *key, const char *what);
+
+/* The text of a parameter as it stands, or text NULL. */
+struct json_slice acting_raw(const struct acting *a, const char *key);
+
+/* A tale with what every event of this action has. */
+struct tale acting_tale(const struct acting *a, const struct item *item);
+
+/* Tells one event, to whoever the request names. */
+void acting_tell(const struct acting *a, enum event_type type, const struct tale *t);
+
+/* Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data, or with what kept it from being validated. */
+int acting_validate(struct acting *a, const struct spec *spec);
+
+/* Writes the members of an item into the answer. Returns 0 or -1. */
+int acting_write_item(struct acting *a, int64_t id);
+
+int action_spawn(struct acting *a);
+int action_call(struct acting *a);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a library has, as JSON for people and programs: lists, one tool in all detail, the history. Reads only. */
+#ifndef CORDON_ISOLATE_TOOLS_TOOL_SHOW_H
+#define CORDON_ISOLATE_TOOLS_TOOL_SHOW_H
+
+#include "isolate/tools/versions.h"
+
+/* Writes the items of a library into an open array: every version that is current (the newest of each name, and the promoted one); those that are pending, oldest first. Descriptions
+ * are cut to 200 characters: a library holds thousands of tools, and show_tool has them whole. */
+int show_current(struct store *s, struct json_writer *w, struct error *err);
+int show_pending(struct store *s, struct json_writer *w, struct error *err);
+
+/* Writes the members of tool.show into an open object: the item, its specification, what changed since the version promoted before, its runs. */
+int show_tool(struct store *s, const struct item *item, struct json_writer *w, struct error *err);
+
+/* Writes decisions into an open array, newest first; of one name, or of all when it is NULL. */
+int show_history(struct store *s, const char *name, struct json_writer *w, struct error *err);
+
+#endif

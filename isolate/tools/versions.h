@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The versions of tools: they are added, called and counted, and never overwritten.
+ *
+ * A specification that differs in anything from the newest version of its name is a new version, which starts in trial and puts an older one that waits out of the running. A version goes
+ * on with the count of the one before it that has the same code only if it permits no more and is described in the same words: what was tried is then what would be promoted. Code that
+ * was rejected is rejected for its user, whatever its name. Each function that writes is one transaction of its own.
+ */
+#ifndef CORDON_ISOLATE_TOOLS_VERSIONS_H
+#define CORDON_ISOLATE_TOOLS_VERSIONS_H
+
+#include "isolate/tools/tool_record.h"
+
+#define VERSIONS_TOOLS_MAX 2000  /* of one library */
+#define VERSIONS_MAX 10000
+
+/* Which version somebody means: any part may be missing. A hash may be cut to its first 8 digits or more. */
+struct reference {
+	int64_t version;             /* 0: none */
+	char hash[SPEC_HASH_ROOM];   /* "": none */
+};
+
+struct spawning {
+	const struct spec *spec;
+	bool has_policy;             /* else: that of the last version of the name, also of one that was forgotten, or the fallback */
+	enum tool_policy policy;
+	int64_t threshold;           /* 0: that of the last version under the same policy, or the policy's own */
+	enum tool_policy fallback_policy;  /* of a name that is new to the library; threshold, where nothing was said */
+	int64_t fallback_threshold;  /* 0: the policy's own */
+	const char *session, *agent; /* NULL: none */
+	const char *who;
+};
+
+/*
+ * Adds a specification. *item is what the library has then: the new version, or the newest one when it is the same in everything; *is_new says which. Returns 0, or -1 with
+ * TOOL_REJECTED where this code is rejected (versions_rejection), or LIBRARY_FULL.
+ */
+int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
+
+/*
+ * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else, without a session, the promoted one, or
+ * the newest that was spawned without one. What another session has in trial is never meant by a name alone. Returns 0, or -1 with TOOL_UNKNOWN, or TOOL_REJECTED for a version or code
+ * that is rejected.
+ */
+int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
+
+/*
+ * Whether code is rejected: there is a version with this hash, under whatever name, on which the last decision is that it is rejected. Returns 1 with a sentence in why, 0, or -1.
+ */
+#define VERSIONS_WHY_ROOM 400
+int versions_rejection(struct store *s, const char *hash, char why[VERSIONS_WHY_ROOM], struct error *err);
+
+/* The version that a reference means, in whatever state; without one the newest. Returns 0, or -1 with TOOL_UNKNOWN, also when several hashes begin like this one. */
+int versions_look_up(struct store *s, const char *name, const struct reference *r, struct item *item, struct error *err);
+
+/* The specification of a version, read again and compared with its hash. Returns 0, or -1 with LIBRARY_BROKEN. */
+int versions_spec(struct store *s, int64_t id, struct spec *spec, struct error *err);
+
+/* What a run touched: names with counts, of a kind ("files", "hosts", "syscalls"). */
+struct touched {
+	char *kind, *what;
+	int64_t count;
+};
+
+struct run {
+	const char *execution_id, *error; /* error NULL: it succeeded */
+	int64_t duration_us;
+	const struct touched *touched;
+	size_t touched_count;
+};
+
+/* Counts a run of a version and carries out what follows from it. *step says what followed; item->id is 0 when the version was forgotten meanwhile. Returns 0 or -1. */
+int versions_record(struct store *s, int64_t id, const struct run *run, struct item *item, enum promotion_step *step, struct error *err);
+
+/* Writes a row of the history. */
+int versions_decision(struct store *s, const struct item *item, const char *decision, const char *who, const char *reason, struct error *err);
+
+/* Makes an item the promoted one; the one that was promoted before is superseded by it. */
+int versions_promote(struct store *s, const struct item *item, const char *who, const char *reason, struct error *err);
+
+#endif
