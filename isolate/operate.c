@@ -11,7 +11,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/start.h"
 #include "isolate/commands/watch.h"
-#include "isolate/service/worker.h"
+#include "isolate/daemon/worker.h"
 
 static const struct command_entry COMMANDS[] = {
 	{ "serve", command_serve },

@@ -14,9 +14,9 @@
 #include "isolate/monitor/emitter.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/options/option_write.h"
-#include "isolate/service/bus.h"
-#include "isolate/service/line.h"
-#include "isolate/service/protocol.h"
+#include "isolate/daemon/bus.h"
+#include "isolate/daemon/line.h"
+#include "isolate/daemon/protocol.h"
 #include "tests/tap.h"
 
 static const struct json_gate_rules LINE = { .max_depth = 16, .must_be_object = true, .one_line = true };

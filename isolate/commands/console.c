@@ -14,7 +14,7 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/options/options.h"
-#include "isolate/service/socket.h"
+#include "isolate/daemon/control_socket.h"
 
 int console_theme(const char *name, enum theme *theme, struct error *err)
 {

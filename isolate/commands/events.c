@@ -25,9 +25,9 @@
 #include "isolate/base/json_slice.h"
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
-#include "isolate/service/audit.h"
-#include "isolate/service/client.h"
-#include "isolate/service/line.h"
+#include "isolate/daemon/audit.h"
+#include "isolate/daemon/client.h"
+#include "isolate/daemon/line.h"
 
 #define OLDEST 1000
 

@@ -383,7 +383,7 @@ static void print_protocol(void)
 {
 	static const struct { const char *name, *params, *meaning; } methods[] = {
 #define METHOD(id, name, params, meaning) { name, params, meaning },
-#include "isolate/service/methods.def"
+#include "isolate/daemon/methods.def"
 #undef METHOD
 	};
 

@@ -26,8 +26,8 @@
 #include "isolate/commands/violations.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/options/option_write.h"
-#include "isolate/service/client.h"
-#include "isolate/service/protocol.h"
+#include "isolate/daemon/client.h"
+#include "isolate/daemon/protocol.h"
 #include "isolate/sandbox/terminal.h"
 #include "isolate/base/text.h"
 

@@ -10,9 +10,9 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/options/options.h"
-#include "isolate/service/audit.h"
-#include "isolate/service/server.h"
-#include "isolate/service/socket.h"
+#include "isolate/daemon/audit.h"
+#include "isolate/daemon/daemon.h"
+#include "isolate/daemon/control_socket.h"
 
 static int serve(const struct options *o)
 {

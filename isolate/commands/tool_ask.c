@@ -25,8 +25,8 @@
 #include "isolate/base/json_slice.h"
 #include "isolate/tools/action.h"
 #include "isolate/tools/store.h"
-#include "isolate/service/client.h"
-#include "isolate/service/protocol.h"
+#include "isolate/daemon/client.h"
+#include "isolate/daemon/protocol.h"
 
 /* A command may ask more than once; its signals are collected once. */
 static int signals(void)

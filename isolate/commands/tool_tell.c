@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "isolate/commands/tool.h"
-#include "isolate/service/protocol.h"
-#include "isolate/service/socket.h"
-#include "isolate/service/told.h"
+#include "isolate/daemon/protocol.h"
+#include "isolate/daemon/control_socket.h"
+#include "isolate/daemon/told.h"
 
 #define PATIENCE_MS 200
 

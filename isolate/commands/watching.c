@@ -26,8 +26,8 @@
 #include "isolate/commands/remote.h"
 #include "isolate/commands/watch.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/service/protocol.h"
-#include "isolate/service/server.h"
+#include "isolate/daemon/protocol.h"
+#include "isolate/daemon/daemon.h"
 #include "tui/value.h"
 
 struct watching {

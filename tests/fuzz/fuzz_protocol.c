@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "isolate/base/json_gate.h"
-#include "isolate/service/line.h"
-#include "isolate/service/protocol.h"
+#include "isolate/daemon/line.h"
+#include "isolate/daemon/protocol.h"
 
 static const struct json_gate_rules VALUE = { .max_depth = 64, .one_line = true }, ANSWER = { .max_depth = 64, .one_line = true, .must_be_object = true };
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker. See worker.h.
+ *
+ * The parameters of the request are a client's and are read here, not in the daemon: whatever they make a parser do, it happens to one execution. Paths and environment are
+ * those that the client named; where a client names none, they are the daemon's.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "isolate/daemon/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <sodium.h>
+
+#include "isolate/base/failure_record.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/tools/action.h"
+#include "isolate/options/options.h"
+#include "isolate/wire/record.h"
+#include "isolate/daemon/job_environment.h"
+#include "isolate/daemon/tool_worker.h"
+#include "isolate/tiers/tier.h"
+
+struct work {
+	char *text;                   /* the request */
+	size_t length;
+	char method[40];
+	struct json_slice params, program;
+	enum command_set set;
+	unsigned flags;
+	bool has_streams;
+	struct options options;
+	struct program run;
+	cJSON *tree;                  /* of the program, the text of which is borrowed from it */
+	unsigned char *decoded;
+	char **argv;
+	struct result result;
+	struct error error;
+};
+
+static int bad(struct work *w, const char *sentence)
+{
+	return error_set(&w->error, FAILURE_BAD_OPTION, 0, "%s", sentence);
+}
+
+static int read_request(struct work *w)
+{
+	char id[40] = "", *method = w->method;
+	struct stat st;
+
+	if (fstat(WORKER_REQUEST, &st) != 0 || st.st_size <= 0 || !(w->text = malloc((size_t)st.st_size)) ||
+	    pread(WORKER_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
+		return error_set(&w->error, FAILURE_INTERNAL, errno, "reading the request of the daemon");
+	w->length = (size_t)st.st_size;
+	close(WORKER_REQUEST);
+	if (!json_slice_copy(json_slice_of(w->text, w->length, "method"), w->method, sizeof w->method) ||
+	    !json_slice_copy(json_slice_of(w->text, w->length, "execution_id"), id, sizeof id))
+		return error_set(&w->error, FAILURE_INTERNAL, 0, "the request of the daemon has no method or id");
+	snprintf(w->result.execution_id, sizeof w->result.execution_id, "%s", id);
+	w->params = json_slice_of(w->text, w->length, "params");
+	w->program = json_slice_of(w->params.text, w->params.length, "program");
+	w->has_streams = json_slice_of(w->text, w->length, "streams").length == 4;
+	w->set = strcmp(method, "sandbox.run") == 0 ? FOR_RUN : strcmp(method, "sandbox.validate") == 0 ? FOR_VALIDATE : FOR_EXEC;
+	w->flags = w->set == FOR_VALIDATE ? EXECUTE_VALIDATE_ONLY : 0;
+	return 0;
+}
+
+/* A member of params as text of its own, unescaped; NULL when it is not there. *status is -1 when it is no string. */
+static char *member_text(struct work *w, const char *key, int *status)
+{
+	struct json_slice slice = json_slice_of(w->params.text, w->params.length, key);
+	cJSON *value = slice.text ? cJSON_ParseWithLength(slice.text, slice.length) : NULL;
+	char *text = cJSON_IsString(value) ? strdup(value->valuestring) : NULL;
+
+	if (slice.text && !text)
+		*status = error_set(&w->error, FAILURE_BAD_OPTION, 0, "%s must be a string", key);
+	cJSON_Delete(value);
+	return text;
+}
+
+static int take_options(struct work *w)
+{
+	struct json_slice options = json_slice_of(w->params.text, w->params.length, "options");
+	struct json_slice args = json_slice_of(w->params.text, w->params.length, "args");
+	int status = 0;
+	char *directory = member_text(w, "cwd", &status), *value = member_text(w, "return", &status), *raw = NULL;
+
+	options_init(&w->options, w->set);
+	if (status == 0 && directory && chdir(directory) != 0)
+		status = error_set(&w->error, FAILURE_PATH_MISSING, errno, "entering the caller's directory %s", directory);
+	if (status == 0 && options.text && options_profile(&w->options, w->set, "options", options.text, options.length, &w->error) < 0)
+		status = -1;
+	if (status == 0 && args.text && args.text[0] != '{')
+		status = bad(w, "args must be an object");
+	if (status == 0 && args.text && (!(raw = strndup(args.text, args.length)) || options_set(&w->options, w->set, "args", raw, &w->error) < 0))
+		status = -1;
+	if (status == 0 && value && options_set(&w->options, w->set, "return", value, &w->error) < 0)
+		status = -1;
+	free(directory);
+	free(value);
+	free(raw);
+	return status;
+}
+
+static int take_words(struct work *w, const cJSON *words, size_t first)
+{
+	const cJSON *item;
+	size_t count = first;
+
+	if (!cJSON_IsArray(words))
+		return bad(w, "argv must be an array of strings");
+	w->argv = calloc((size_t)cJSON_GetArraySize(words) + first + 1, sizeof *w->argv);
+	if (!w->argv)
+		return error_set(&w->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping a command");
+	cJSON_ArrayForEach(item, words) {
+		if (!cJSON_IsString(item))
+			return bad(w, "argv must be an array of strings");
+		w->argv[count++] = item->valuestring;
+	}
+	w->run.argv = w->argv;
+	return 0;
+}
+
+/* Source text: a string, or base64 where it is no UTF-8. */
+static int take_source(struct work *w)
+{
+	const cJSON *text = cJSON_GetObjectItemCaseSensitive(w->tree, "text"), *coded = cJSON_GetObjectItemCaseSensitive(w->tree, "text_b64");
+
+	if (cJSON_IsString(text) && !coded) {
+		w->run.text = text->valuestring;
+		w->run.length = strlen(text->valuestring);
+		return 0;
+	}
+	if (!cJSON_IsString(coded) || text)
+		return bad(w, "program needs text or text_b64");
+	w->decoded = malloc(strlen(coded->valuestring) + 1);
+	if (!w->decoded || sodium_base642bin(w->decoded, strlen(coded->valuestring), coded->valuestring, strlen(coded->valuestring), NULL, &w->run.length, NULL,
+					     sodium_base64_VARIANT_ORIGINAL) != 0)
+		return bad(w, "text_b64 is no base64");
+	w->run.text = (const char *)w->decoded;
+	return 0;
+}
+
+static int take_program(struct work *w)
+{
+	static const char *const KNOWN[] = { "kind", "text", "text_b64", "name", "argv" };
+	const cJSON *kind, *name, *words, *item;
+
+	w->tree = w->program.text && w->program.text[0] == '{' ? cJSON_ParseWithLength(w->program.text, w->program.length) : NULL;
+	if (!w->tree)
+		return bad(w, "program must be an object");
+	cJSON_ArrayForEach(item, w->tree) {
+		size_t i = 0;
+
+		while (i < sizeof KNOWN / sizeof *KNOWN && strcmp(KNOWN[i], item->string) != 0)
+			i++;
+		if (i == sizeof KNOWN / sizeof *KNOWN)
+			return error_set(&w->error, FAILURE_BAD_OPTION, 0, "program has an unknown member \"%.60s\"", item->string);
+	}
+	kind = cJSON_GetObjectItemCaseSensitive(w->tree, "kind");
+	name = cJSON_GetObjectItemCaseSensitive(w->tree, "name");
+	words = cJSON_GetObjectItemCaseSensitive(w->tree, "argv");
+	if (name && !cJSON_IsString(name))
+		return bad(w, "the program's name must be a string");
+	w->run.name = name ? name->valuestring : NULL;
+	if (w->set != FOR_RUN) {
+		w->run.kind = PROGRAM_BODY;
+		return kind && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "body") != 0) ? bad(w, "only a body is validated") : take_source(w);
+	}
+	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "command") == 0) {
+		w->run.kind = PROGRAM_COMMAND;
+		if (take_words(w, words, 0) < 0)
+			return -1;
+		return w->argv[0] && w->argv[0][0] ? 0 : bad(w, "there is no command to run");
+	}
+	if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "script") != 0)
+		return bad(w, "the program's kind must be \"command\" or \"script\"");
+	w->run.kind = PROGRAM_SCRIPT;
+	if (!w->run.name)
+		w->run.name = "script.py";
+	if (words && take_words(w, words, 0) < 0)
+		return -1;
+	if (take_source(w) < 0)
+		return -1;
+	return memchr(w->run.text, '\0', w->run.length) ? error_set(&w->error, FAILURE_BAD_INPUT, 0, "the script holds a NUL byte, which no Python source may") : 0;
+}
+
+static int execute(struct work *w)
+{
+	struct streams streams = STREAMS_CAPTURE;
+	const struct tier *tier = tier_find(w->options.tier, &w->error);
+
+	if (!tier)
+		return -1;
+	streams.control = WORKER_CHANNEL;
+	streams.events = WORKER_CHANNEL;
+	if (w->has_streams) {
+		streams.in = w->options.stdin_open || w->options.tty ? STDIN_FILENO : -1;
+		streams.terminal = w->options.tty ? STDIN_FILENO : -1;
+		if (w->set == FOR_RUN) {
+			streams.out = STDOUT_FILENO;
+			streams.err = STDERR_FILENO;
+		}
+	}
+	return tier->execute(&w->options, &w->run, &streams, w->flags, &w->result, &w->error);
+}
+
+static int write_answer(const struct buffer *answer)
+{
+	for (size_t at = 0; !answer->failed && at < answer->length;) {
+		ssize_t wrote = write(WORKER_ANSWER, answer->data + at, answer->length - at);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return 1;
+		at += (size_t)wrote;
+	}
+	return answer->failed;
+}
+
+/* Dies with the daemon; gone already is the same as dying now. */
+static int tie_to_daemon(void)
+{
+	struct pollfd daemon = { WORKER_CHANNEL, 0, 0 };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&daemon, 1, 0) < 0 || (daemon.revents & (POLLHUP | POLLERR | POLLNVAL)))
+		return -1;
+	for (int fd = WORKER_REQUEST; fd <= WORKER_ANSWER; fd++)
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+			return -1;
+	return 0;
+}
+
+int worker_main(void)
+{
+	struct work w = { .length = 0, .error = ERROR_INIT };
+	struct buffer answer = BUFFER_INIT;
+	int status;
+
+	if (tie_to_daemon() < 0)
+		return 1;
+	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
+	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
+		tool_work(w.method, w.text, w.length, &answer);
+	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
+	    execute(&w) == 0) {
+		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, result_exit_status(&w.result, w.set != FOR_RUN));
+		result_write(&w.result, &answer);
+		buffer_add_text(&answer, "}");
+	} else {
+		buffer_printf(&answer, "%c", WORKER_FAILURE);
+		failure_record_write(&w.error, &answer);
+	}
+	status = write_answer(&answer);
+	buffer_free(&answer);
+	cJSON_Delete(w.tree);
+	options_free(&w.options);
+	result_free(&w.result);
+	free(w.argv);
+	free(w.decoded);
+	free(w.text);
+	return status;
+}
