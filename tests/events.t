@@ -12,7 +12,7 @@ import subprocess
 from lib import leaks, sandbox, tap
 from lib.sandbox import PYTHON, run
 
-SCHEMA = os.path.join(sandbox.BUILD, "isolate", "event.schema.json")
+SCHEMA = os.path.join(sandbox.BUILD, "isolate", "schemas", "event.schema.json")
 
 
 def schema():

@@ -11,7 +11,7 @@ import subprocess
 from lib import tap
 
 BUILD = os.environ.get("CORDON_BUILD", ".")
-MANUAL = os.path.join(BUILD, "isolate", "cordon.1")
+MANUAL = os.path.join(BUILD, "isolate", "man", "cordon.1")
 COMPLETION = os.path.join(BUILD, "isolate", "completion", "cordon")
 
 

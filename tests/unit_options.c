@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/commands/help.h"
 #include "isolate/options/option_table.h"
 #include "isolate/options/options.h"

@@ -10,7 +10,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/options/option_table.h"
 #include "isolate/options/options.h"
 #include "tests/tap.h"

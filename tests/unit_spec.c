@@ -370,7 +370,7 @@ static void test_installed_schema(void)
 		"{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":{\"anyOf\":[]}},\"implementation\":\"x\"}", "{\"name\":\"t\",\"description\":\"d\",\"parameters\":{\"a\":5},\"implementation\":\"x\"}",
 	};
 	size_t length;
-	char *text = read_file("isolate/tool.schema.json", &length);
+	char *text = read_file("isolate/schemas/tool.schema.json", &length);
 	struct schema_set *set = NULL;
 	struct json_tree tree, value;
 	struct error err = ERROR_INIT;

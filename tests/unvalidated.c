@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/input.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"

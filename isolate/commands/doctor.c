@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "fs/scratch.h"
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/sandbox/cgroup.h"

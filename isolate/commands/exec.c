@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
@@ -19,8 +19,8 @@
 #include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
-#include "isolate/commands/violations.h"
-#include "isolate/commands/watch.h"
+#include "isolate/commands/print_violations.h"
+#include "isolate/commands/watch_option.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 

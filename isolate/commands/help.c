@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/base/error.h"
 #include "isolate/options/option_table.h"
 #include "isolate/base/text.h"

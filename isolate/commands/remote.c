@@ -20,10 +20,10 @@
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/follow.h"
 #include "isolate/commands/signals.h"
-#include "isolate/commands/violations.h"
+#include "isolate/commands/print_violations.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/options/option_write.h"
 #include "isolate/daemon/client.h"

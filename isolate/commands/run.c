@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/summary.h"
-#include "isolate/commands/watch.h"
+#include "isolate/commands/watch_option.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"

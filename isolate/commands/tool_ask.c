@@ -18,7 +18,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/tool.h"
 #include "isolate/base/failure_record.h"

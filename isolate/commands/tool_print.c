@@ -16,7 +16,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/tool.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/base/text.h"

@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/commands/answer.h"
-#include "isolate/commands/console.h"
+#include "isolate/commands/print_record.h"
+#include "isolate/commands/console_command.h"
 #include "isolate/commands/follow.h"
 #include "isolate/commands/remote.h"
-#include "isolate/commands/watch.h"
+#include "isolate/commands/watch_option.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/daemon/protocol.h"
 #include "isolate/daemon/daemon.h"

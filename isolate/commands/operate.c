@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/start.h"
-#include "isolate/commands/watch.h"
+#include "isolate/commands/watch_option.h"
 #include "isolate/daemon/worker.h"
 
 static const struct command_entry COMMANDS[] = {

@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/violations.h"
+#include "isolate/commands/print_violations.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 
 #include <errno.h>
 #include <stdio.h>

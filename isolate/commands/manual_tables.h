@@ -2,8 +2,8 @@
 /*
  * The commands, exit statuses and record fields as data: what help, man page and completion have in common beside the options.
  */
-#ifndef CORDON_ISOLATE_COMMANDS_DESCRIBE_H
-#define CORDON_ISOLATE_COMMANDS_DESCRIBE_H
+#ifndef CORDON_ISOLATE_COMMANDS_MANUAL_TABLES_H
+#define CORDON_ISOLATE_COMMANDS_MANUAL_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

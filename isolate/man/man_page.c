@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/monitor/event_table.h"
 #include "isolate/options/option_table.h"
 
@@ -485,7 +485,7 @@ static void print_differences(void)
 {
 	static const struct { const char *what, *inside, *why; } DIFFERENCES[] = {
 #define DIFFERENCE(what, inside, why) { what, inside, why },
-#include "isolate/commands/differences.def"
+#include "isolate/man/differences.def"
 #undef DIFFERENCE
 	};
 

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/watch.h"
+#include "isolate/commands/watch_option.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/remote.h"
 #include "isolate/base/locate.h"
 

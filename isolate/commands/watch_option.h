@@ -5,8 +5,8 @@
  * `cordon` writes down what was asked for and executes cordon-operate in its own place, which has the console. That starts a daemon of its own, for one client, on a socket pair: so a run that is
  * watched goes the same way as one through the daemon, and the console knows of no other.
  */
-#ifndef CORDON_ISOLATE_COMMANDS_WATCH_H
-#define CORDON_ISOLATE_COMMANDS_WATCH_H
+#ifndef CORDON_ISOLATE_COMMANDS_WATCH_OPTION_H
+#define CORDON_ISOLATE_COMMANDS_WATCH_OPTION_H
 
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"

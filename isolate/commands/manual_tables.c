@@ -7,7 +7,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 
 #include <string.h>
 

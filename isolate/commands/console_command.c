@@ -4,13 +4,13 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/console.h"
+#include "isolate/commands/console_command.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/commands/answer.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
 #include "isolate/options/options.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isolate/commands/describe.h"
+#include "isolate/commands/manual_tables.h"
 #include "isolate/options/option_table.h"
 
 /* How the values of options are completed, by what the help calls them. What is not here has no completion. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command says at its end: records and failures, to the right stream, with the right exit status. */
-#ifndef CORDON_ISOLATE_COMMANDS_ANSWER_H
-#define CORDON_ISOLATE_COMMANDS_ANSWER_H
+#ifndef CORDON_ISOLATE_COMMANDS_PRINT_RECORD_H
+#define CORDON_ISOLATE_COMMANDS_PRINT_RECORD_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the console. */
-#ifndef CORDON_ISOLATE_COMMANDS_CONSOLE_H
-#define CORDON_ISOLATE_COMMANDS_CONSOLE_H
+#ifndef CORDON_ISOLATE_COMMANDS_CONSOLE_COMMAND_H
+#define CORDON_ISOLATE_COMMANDS_CONSOLE_COMMAND_H
 
 #include "isolate/base/error.h"
 #include "tui/tui.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A validation result for people. */
-#ifndef CORDON_ISOLATE_COMMANDS_VIOLATIONS_H
-#define CORDON_ISOLATE_COMMANDS_VIOLATIONS_H
+#ifndef CORDON_ISOLATE_COMMANDS_PRINT_VIOLATIONS_H
+#define CORDON_ISOLATE_COMMANDS_PRINT_VIOLATIONS_H
 
 #include "isolate/wire/record.h"
 
