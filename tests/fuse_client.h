@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/server.h"
-#include "fs/view.h"
+#include "fs/view/fuse_server.h"
+#include "fs/view/view.h"
 
 struct fuse_client {
 	int socket, events;   /* events: our end of the server's socket */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fs/awake.h"
+#include "fs/view/awake.h"
 #include "tests/tap.h"
 
 #define LOOK_NS 500

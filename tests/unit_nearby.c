@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fs/awake.h"
-#include "fs/nearby.h"
-#include "fs/view.h"
+#include "fs/view/awake.h"
+#include "fs/view/nearby.h"
+#include "fs/view/view.h"
 #include "tests/tap.h"
 
 #define ASKER 4711

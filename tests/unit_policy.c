@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "fs/glob.h"
-#include "fs/policy.h"
+#include "fs/view/glob.h"
+#include "fs/view/view_policy.h"
 #include "tests/tap.h"
 
 static const struct { const char *pattern, *path; bool matches; } PATTERNS[] = {

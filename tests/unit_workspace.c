@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/scratch.h"
-#include "fs/workspace.h"
+#include "fs/export/scratch.h"
+#include "fs/export/workspace.h"
 #include "tests/tap.h"
 
 #define DEEP 300

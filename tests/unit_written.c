@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fs/written.h"
+#include "fs/view/written.h"
 #include "tests/tap.h"
 
 #define ROUNDS 20000

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/init/usage.h"
 
 static pid_t guardian; /* as the child knows it */

@@ -25,7 +25,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/init/guard.h"
 #include "isolate/base/message.h"
 #include "isolate/init/mounts.h"

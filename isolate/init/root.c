@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/init/mounts.h"
 #include "isolate/init/privileges.h"
 #include "isolate/init/view_mount.h"

@@ -59,7 +59,7 @@ static const struct { const char *id, *pattern; } secrets[] = {
 #define SECRET(id, pattern, what) { id, pattern },
 #define SECRET_FILE(id, pattern, content, what) { id, pattern " (if it holds " what ")" },
 #define ORDINARY(pattern, what)
-#include "fs/secrets.def"
+#include "fs/view/secrets.def"
 };
 
 static const struct failure_text {

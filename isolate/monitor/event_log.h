@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/event.h"
+#include "fs/view/view_event.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/base/error.h"
 #include "isolate/wire/record.h"

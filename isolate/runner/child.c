@@ -26,7 +26,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/seccomp/filter.h"
 #include "isolate/init/landlock.h"
 #include "isolate/base/message.h"

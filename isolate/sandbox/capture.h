@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/written.h"
+#include "fs/view/written.h"
 #include "isolate/wire/record.h"
 
 #define CAPTURE_BLOCK 65536

@@ -26,8 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/scratch.h"
-#include "fs/workspace.h"
+#include "fs/export/scratch.h"
+#include "fs/export/workspace.h"
 #include "isolate/base/message.h"
 #include "isolate/sandbox/limits_from_options.h"
 #include "isolate/base/clock.h"

@@ -3,7 +3,7 @@
  * Several channels, told in one order. See order.h.
  *
  * Nothing here waits for the program, and nothing is read that another channel might have to say something about first: how much there is in the pipes is asked before the others are looked at.
- * A refusal has its place with it (fs/event.h), a call waits until it was told of.
+ * A refusal has its place with it (fs/view/view_event.h), a call waits until it was told of.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

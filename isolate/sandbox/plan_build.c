@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/wire/init_plan.h"
 #include "isolate/init/privileges.h"
 #include "isolate/sandbox/limits_from_options.h"

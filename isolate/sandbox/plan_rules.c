@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/glob.h"
+#include "fs/view/glob.h"
 
 /* Takes out slashes that follow a slash. */
 static void squeeze(char *path)

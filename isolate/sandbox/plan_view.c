@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/config.h"
-#include "fs/scratch.h"
+#include "fs/view/view_config.h"
+#include "fs/export/scratch.h"
 #include "isolate/init/privileges.h"
 #include "isolate/sandbox/plan_rules.h"
 

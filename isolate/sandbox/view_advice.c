@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/event.h"
+#include "fs/view/view_event.h"
 #include "isolate/base/json_write.h"
 #include "isolate/base/text.h"
 

@@ -3,7 +3,7 @@
 #ifndef CORDON_ISOLATE_SANDBOX_VIEW_ADVICE_H
 #define CORDON_ISOLATE_SANDBOX_VIEW_ADVICE_H
 
-#include "fs/policy.h"
+#include "fs/view/view_policy.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/config.h"
+#include "fs/view/view_config.h"
 #include "isolate/base/message.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/sandbox/view_advice.h"

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/event.h"
-#include "fs/policy.h"
-#include "fs/written.h"
+#include "fs/view/view_event.h"
+#include "fs/view/view_policy.h"
+#include "fs/view/written.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
 #include "isolate/monitor/event_log.h"
@@ -41,7 +41,7 @@ struct view_server {
 #define VIEW_SERVER_INIT { .launch = { -1, -1, -1, 0 } }
 
 /*
- * Starts a server with a configuration (fs/config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for
+ * Starts a server with a configuration (fs/view/view_config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for
  * the caller to end it (interrupts, -1 for none: a byte for each signal, isolate/tiers/tier.h). Returns the descriptor of the detached mount, or -1 with what the server or the start said. Events go to log and summary.
  */
 int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/workspace.h"
+#include "fs/export/workspace.h"
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/glob.h"
-#include "fs/object.h"
-#include "fs/policy.h"
-#include "fs/tree.h"
+#include "fs/view/glob.h"
+#include "fs/view/object.h"
+#include "fs/view/view_policy.h"
+#include "fs/view/node_tree.h"
 
 enum { LINES_MAX = 24, LINE_MAX_BYTES = 48 };
 

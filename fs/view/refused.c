@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that would change something: EROFS, and an event that says who tried what where.
+ *
+ * The mount itself is not marked read-only, because then the kernel would refuse before anything is told. Nothing here touches the host, and the server's
+ * system call filter has no call that could.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "fs/view/view.h"
+
+/* name NULL: the object itself. */
+static void refuse(fuse_req_t req, fuse_ino_t ino, const char *name, uint32_t flags)
+{
+	struct view *v = view_of(req);
+	struct node *n = view_node(req, ino);
+	int status;
+
+	if (!n)
+		return;
+	if (name && strlen(name) > NAME_MAX) {
+		fuse_reply_err(req, ENAMETOOLONG);
+		return;
+	}
+	status = name && n->parent ? view_child_path(v, n, name) : view_path(v, n);
+	if (status == 0)
+		view_tell(v, req, EVENT_DENIED, EVENT_WRITE | flags, EVENT_RULE_READ_ONLY, NULL);
+	fuse_reply_err(req, status ? status : EROFS);
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int set, struct fuse_file_info *fi)
+{
+	(void)st;
+	(void)fi;
+	refuse(req, ino, NULL, set & FUSE_SET_ATTR_SIZE ? EVENT_TRUNCATE : EVENT_CHANGE);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode, dev_t rdev)
+{
+	(void)mode;
+	(void)rdev;
+	refuse(req, ino, name, EVENT_CREATE);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode)
+{
+	(void)mode;
+	refuse(req, ino, name, EVENT_CREATE | EVENT_DIRECTORY);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	refuse(req, ino, name, EVENT_REMOVE);
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	refuse(req, ino, name, EVENT_REMOVE | EVENT_DIRECTORY);
+}
+
+static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t ino, const char *name)
+{
+	(void)link;
+	refuse(req, ino, name, EVENT_CREATE);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t ino, const char *name, fuse_ino_t new_parent, const char *new_name, unsigned flags)
+{
+	(void)new_parent;
+	(void)flags;
+	if (strlen(new_name) > NAME_MAX)
+		fuse_reply_err(req, ENAMETOOLONG);
+	else
+		refuse(req, ino, name, EVENT_REMOVE);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
+{
+	(void)ino;
+	refuse(req, new_parent, new_name, EVENT_CREATE);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)mode;
+	(void)fi;
+	refuse(req, ino, strcmp(name, "/") == 0 ? NULL : name, EVENT_CREATE); /* so the kernel calls a file without a name */
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	(void)bytes;
+	(void)size;
+	(void)offset;
+	(void)fi;
+	refuse(req, ino, NULL, 0);
+}
+
+static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+{
+	(void)name;
+	(void)value;
+	(void)size;
+	(void)flags;
+	refuse(req, ino, NULL, EVENT_CHANGE);
+}
+
+static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	(void)name;
+	refuse(req, ino, NULL, EVENT_CHANGE);
+}
+
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length, struct fuse_file_info *fi)
+{
+	(void)mode;
+	(void)offset;
+	(void)length;
+	(void)fi;
+	refuse(req, ino, NULL, EVENT_CHANGE);
+}
+
+void view_operations_refused(struct fuse_lowlevel_ops *ops)
+{
+	ops->setattr = op_setattr;
+	ops->mknod = op_mknod;
+	ops->mkdir = op_mkdir;
+	ops->unlink = op_unlink;
+	ops->rmdir = op_rmdir;
+	ops->symlink = op_symlink;
+	ops->rename = op_rename;
+	ops->link = op_link;
+	ops->create = op_create;
+	ops->write = op_write;
+	ops->setxattr = op_setxattr;
+	ops->removexattr = op_removexattr;
+	ops->fallocate = op_fallocate;
+}
