@@ -10,16 +10,16 @@
 #include <string.h>
 
 #include "tests/tap.h"
-#include "tui/cells.h"
-#include "tui/format.h"
-#include "tui/keys.h"
-#include "tui/list.h"
-#include "tui/log.h"
-#include "tui/page.h"
-#include "tui/runs.h"
-#include "tui/series.h"
-#include "tui/tools.h"
-#include "tui/value.h"
+#include "tui/draw/cells.h"
+#include "tui/draw/format.h"
+#include "tui/draw/keys.h"
+#include "tui/draw/list.h"
+#include "tui/model/log.h"
+#include "tui/draw/page.h"
+#include "tui/model/runs.h"
+#include "tui/model/series.h"
+#include "tui/model/tool_list.h"
+#include "tui/model/value.h"
 
 static struct json_slice slice(const char *text)
 {

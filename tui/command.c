@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tui/console.h"
-#include "tui/views.h"
+#include "tui/views/views.h"
 
 static void do_filter(struct console *c, const char *text)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tui/format.h"
-#include "tui/views.h"
+#include "tui/draw/format.h"
+#include "tui/views/views.h"
 
 #define QUESTION_PAUSE_MS 300
 

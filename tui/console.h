@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tui/cells.h"
-#include "tui/keys.h"
-#include "tui/link.h"
-#include "tui/list.h"
-#include "tui/log.h"
-#include "tui/page.h"
-#include "tui/prompt.h"
-#include "tui/runs.h"
-#include "tui/tools.h"
+#include "tui/draw/cells.h"
+#include "tui/draw/keys.h"
+#include "tui/model/link.h"
+#include "tui/draw/list.h"
+#include "tui/model/log.h"
+#include "tui/draw/page.h"
+#include "tui/draw/prompt.h"
+#include "tui/model/runs.h"
+#include "tui/model/tool_list.h"
 #include "tui/tui.h"
 
 enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, VIEW_TOOLS, VIEW_RECORD, VIEW_TOOL, VIEW_HELP, VIEW_COUNT };

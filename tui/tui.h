@@ -13,7 +13,7 @@
 #include "isolate/base/error.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/base/json_write.h"
-#include "tui/screen.h"
+#include "tui/draw/screen.h"
 
 struct tui_options {
 	const char *socket;          /* of the daemon; NULL with fd */

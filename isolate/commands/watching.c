@@ -28,7 +28,7 @@
 #include "isolate/base/json_gate.h"
 #include "isolate/daemon/protocol.h"
 #include "isolate/daemon/daemon.h"
-#include "tui/value.h"
+#include "tui/model/value.h"
 
 struct watching {
 	char *text;                   /* owned: the envelope */

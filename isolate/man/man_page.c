@@ -424,7 +424,7 @@ static void print_console(void)
 {
 	static const struct { const char *name, *keys, *help; } keys[] = {
 #define KEY(id, name, keys, where, label, help) { name, keys, help },
-#include "tui/keys.def"
+#include "tui/draw/keys.def"
 #undef KEY
 	};
 

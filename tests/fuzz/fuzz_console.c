@@ -18,8 +18,8 @@
 #include "isolate/base/json_gate.h"
 #include "isolate/base/text.h"
 #include "tui/console.h"
-#include "tui/value.h"
-#include "tui/views.h"
+#include "tui/model/value.h"
+#include "tui/views/views.h"
 
 static void check(const struct cells *c)
 {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines of text to be read page by page: output, source, records, help.
+ *
+ * Text becomes visible on its way in, so whatever takes it out again, to a screen or a file, has nothing left to do. Nothing is cut: a line that is longer than fits one
+ * piece goes on in the next, which says so. The whole is bounded where that was asked for; then the oldest lines go, and are counted.
+ */
+#ifndef CORDON_TUI_DRAW_LINES_H
+#define CORDON_TUI_DRAW_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/draw/cells.h"
+
+struct line {
+	char *text;           /* owned; not terminated */
+	uint32_t length;
+	uint32_t number;      /* of a line of source; 0: none */
+	uint8_t style;
+	bool continues;       /* the rest of the line before */
+	bool quoted;          /* others wrote it, and it stands behind a mark that says so */
+};
+
+struct lines {
+	struct line *at;      /* owned; those from start on are there */
+	size_t start, end, capacity;
+	uint64_t dropped;     /* lines that went because of the bound */
+	size_t bytes, bound;  /* 0: no bound */
+	bool failed;          /* memory ran out and something is missing */
+	bool quoting;         /* what is appended is quoted */
+};
+
+#define LINES_INIT { NULL, 0, 0, 0, 0, 0, 0, false, false }
+
+void lines_free(struct lines *l);
+void lines_clear(struct lines *l);
+size_t lines_count(const struct lines *l);
+const struct line *lines_at(const struct lines *l, size_t row);
+
+/* Appends foreign text, line by line; the last one may lack its newline. first_number: the number of its first line, 0 for none. */
+void lines_foreign(struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number);
+
+/* Goes on in the last line with foreign text that has no newline in it. */
+void lines_extend(struct lines *l, const char *text, size_t length);
+
+/* Appends a line of our own; what is put into it must be visible already. "" for an empty one. */
+void lines_print(struct lines *l, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring of events. See log.h.
+ *
+ * Lines lie in one block of bytes that wraps (a line never does), their places in a second ring. The serials that match the filter are a third one, so that a row is found in
+ * no time, whatever was filtered.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tui/model/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/model/value.h"
+
+#define BYTES (24u << 20)
+#define ENTRIES (1u << 16)
+
+struct log {
+	uint64_t first, next, protect, unkept, total;
+	uint32_t front;
+	uint64_t first_row, next_row;  /* positions in rows, modulo */
+	char words[LOG_FILTER_MAX], subject[LOG_SUBJECT_MAX];
+	struct buffer text;            /* of the row that is being matched */
+	struct log_entry entries[ENTRIES];
+	uint64_t rows[ENTRIES];
+	char bytes[BYTES];
+};
+
+struct log *log_new(void)
+{
+	struct log *l = calloc(1, sizeof *l);
+
+	if (l)
+		l->first = l->next = 1;
+	return l;
+}
+
+void log_free(struct log *l)
+{
+	if (l)
+		buffer_free(&l->text);
+	free(l);
+}
+
+static struct log_entry *place(struct log *l, uint64_t serial)
+{
+	return &l->entries[serial % ENTRIES];
+}
+
+static bool forget_first(struct log *l)
+{
+	if (l->protect && l->first >= l->protect)
+		return false;
+	if (l->first_row < l->next_row && l->rows[l->first_row % ENTRIES] == l->first)
+		l->first_row++;
+	l->first++;
+	return true;
+}
+
+/* Makes place for a line. Returns false when that would take something that is protected. */
+static bool make_room(struct log *l, uint32_t length)
+{
+	if (length > BYTES / 4)
+		return false;
+	if (l->front + length > BYTES) {
+		while (l->first < l->next && place(l, l->first)->offset >= l->front)
+			if (!forget_first(l))
+				return false;
+		l->front = 0;
+	}
+	while (l->first < l->next) {
+		const struct log_entry *e = place(l, l->first);
+
+		if (l->next - l->first < ENTRIES && (e->offset >= l->front + length || e->offset + e->length <= l->front))
+			break;
+		if (!forget_first(l))
+			return false;
+	}
+	return true;
+}
+
+static bool is_subject(const struct log *l, struct json_slice event)
+{
+	return !l->subject[0] || json_slice_is(value_of(event, "subject"), l->subject);
+}
+
+static bool is_row(struct log *l, const struct log_entry *e)
+{
+	struct json_slice event = log_event(l, e);
+
+	if (!is_subject(l, event))
+		return false;
+	if (!l->words[0])
+		return true;
+	l->text.length = 0;
+	value_shown(value_of(event, "type"), &l->text);
+	buffer_add(&l->text, " ", 1);
+	value_shown(value_of(event, "subject"), &l->text);
+	buffer_add(&l->text, " ", 1);
+	if (e->row) {
+		buffer_add_text(&l->text, e->row->word);
+		buffer_add(&l->text, " ", 1);
+	}
+	log_describe(e->row, event, &l->text);
+	return l->text.data && log_matches(l->words, l->text.data);
+}
+
+static void add_row(struct log *l, uint64_t serial)
+{
+	l->rows[l->next_row++ % ENTRIES] = serial;
+}
+
+uint64_t log_add(struct log *l, struct json_slice event)
+{
+	struct log_entry *e;
+
+	l->total++;
+	if (!make_room(l, (uint32_t)(event.length > BYTES ? BYTES : event.length))) {
+		l->unkept++;
+		return 0;
+	}
+	e = place(l, l->next);
+	*e = (struct log_entry){
+		.sequence = (uint64_t)value_number(value_of(event, "sequence"), 0), .time_ns = value_time(value_of(event, "time")),
+		.row = log_row_for(value_of(event, "type")), .offset = l->front, .length = (uint32_t)event.length,
+	};
+	memcpy(l->bytes + l->front, event.text, event.length);
+	l->front += (uint32_t)event.length;
+	if (is_row(l, e))
+		add_row(l, l->next);
+	return l->next++;
+}
+
+uint64_t log_first(const struct log *l)
+{
+	return l->first;
+}
+
+uint64_t log_next(const struct log *l)
+{
+	return l->next;
+}
+
+struct log_entry *log_entry(struct log *l, uint64_t serial)
+{
+	return serial >= l->first && serial < l->next ? place(l, serial) : NULL;
+}
+
+struct json_slice log_event(const struct log *l, const struct log_entry *e)
+{
+	return (struct json_slice){ l->bytes + e->offset, e->length };
+}
+
+/* What was turned away leaves a row that says so, in its place. */
+static void add_gap(struct log *l)
+{
+	char text[200];
+	int length = snprintf(text, sizeof text, "{\"sequence\":0,\"type\":\"events.dropped\",\"subject\":\"\",\"data\":{\"count\":%" PRIu64 ",\"since\":%" PRIu64 "}}", l->unkept,
+			      l->first < l->next ? place(l, l->next - 1)->sequence : 0);
+
+	l->unkept = 0;
+	l->total--;
+	log_add(l, (struct json_slice){ text, (size_t)length });
+}
+
+void log_protect(struct log *l, uint64_t serial)
+{
+	l->protect = serial;
+	if (serial == 0 && l->unkept > 0)
+		add_gap(l);
+}
+
+uint64_t log_unkept(const struct log *l)
+{
+	return l->unkept;
+}
+
+uint64_t log_total(const struct log *l)
+{
+	return l->total;
+}
+
+void log_filter(struct log *l, const char *words, const char *subject)
+{
+	size_t length = strnlen(words, sizeof l->words - 1);
+
+	memcpy(l->words, words, length);
+	l->words[length] = '\0';
+	length = strnlen(subject, sizeof l->subject - 1);
+	memcpy(l->subject, subject, length);
+	l->subject[length] = '\0';
+	l->first_row = l->next_row = 0;
+	for (uint64_t serial = l->first; serial < l->next; serial++)
+		if (is_row(l, place(l, serial)))
+			add_row(l, serial);
+}
+
+size_t log_rows(const struct log *l)
+{
+	return (size_t)(l->next_row - l->first_row);
+}
+
+uint64_t log_serial(const struct log *l, size_t row)
+{
+	return row < log_rows(l) ? l->rows[(l->first_row + row) % ENTRIES] : l->next;
+}
+
+size_t log_row_of(const struct log *l, uint64_t serial)
+{
+	size_t low = 0, high = log_rows(l);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (log_serial(l, middle) < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
