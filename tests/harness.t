@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from lib import leaks, tap
+from lib import leaks, sandbox, tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -86,6 +86,13 @@ def _():
     status, text = run_program("tap.skip('no such thing # here')")
     tap.equal(status, 0, "status")
     tap.like(text, r"ok 1 - the one # SKIP no such thing", "TAP")
+
+
+@tap.test("every arrow between the rooms of the source goes down, and no files include each other")
+def _():
+    program = os.path.join(sandbox.SOURCE, "tests", "lib", "arrows")
+    done = subprocess.run([sys.executable, "-I", program, sandbox.SOURCE], capture_output=True, text=True, check=False)
+    tap.equal(done.returncode, 0, "arrows\n" + done.stdout + done.stderr)
 
 
 tap.main()

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tiers: the one without namespaces keeps what it promises, and a third party's is added without touching anything else."""
+"""Tiers: the one without namespaces keeps what it promises."""
 import os
-import shlex
-import subprocess
 
 from lib import leaks, sandbox, tap
-from lib.sandbox import CORDON, body, environment, run
+from lib.sandbox import CORDON, body, run
 
 SUBPROCESS = ("--tier", "subprocess")
 
@@ -93,19 +91,6 @@ def _():
         file.write("import sys, os\nprint(os.path.basename(sys.argv[0]))\n")
     record = run("run", "--json", "--python", sandbox.PYTHON, *SUBPROCESS, "--script", path).expect(0).record
     tap.equal(record["stdout"], "hello.py\n", "stdout")
-
-
-@tap.test("a third party's shared object is a tier by its file name alone")
-def _():
-    directory = sandbox.leaks.scratch()
-    compiler = shlex.split(os.environ.get("CC") or "cc")
-    subprocess.run([*compiler, "-std=gnu11", "-shared", "-fPIC", "-I", sandbox.SOURCE, "-o", os.path.join(directory, "tier-echo.so"),
-                    os.path.join(sandbox.SOURCE, "tests", "tier_echo.c")], check=True, stdin=subprocess.DEVNULL)
-    record = run("run", "--json", "--tier", "echo", "--", "word", env=environment(CORDON_TIERDIR=directory)).expect(0).record
-    tap.equal(record["tier"], "echo", "tier")
-    tap.equal(record["confinement"]["does_not_stop"], ["word"], "what it was given")
-    result = run("run", "--json", "--tier", "../echo", "--", "word", env=environment(CORDON_TIERDIR=directory))
-    tap.equal(result.failure, "tier_unavailable", "a path is no name")
 
 
 @tap.test("the tier subprocess leaves nothing of its workspace, whatever the program made of it")

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/export/scratch.h"
+#include "fs/view/scratch.h"
 #include "fs/export/workspace.h"
 #include "tests/tap.h"
 

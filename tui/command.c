@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/views/views.h"
 
 static void do_filter(struct console *c, const char *text)

@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 #define FRAME_MS 40
 

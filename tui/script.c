@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 #define WAIT_MS 10000
 

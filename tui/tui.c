@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 int tui_run(const struct tui_options *options, struct buffer *answer, struct error *err)
 {

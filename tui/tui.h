@@ -8,26 +8,9 @@
 #ifndef CORDON_TUI_TUI_H
 #define CORDON_TUI_TUI_H
 
-#include <stdbool.h>
-
 #include "isolate/base/error.h"
-#include "isolate/base/json_slice.h"
 #include "isolate/base/json_write.h"
-#include "tui/draw/screen.h"
-
-struct tui_options {
-	const char *socket;          /* of the daemon; NULL with fd */
-	int fd;                      /* a connection that is there already, which becomes the console's; -1: none */
-	const char *request;         /* with fd: the line of the one request whose answer is wanted; its first member must not be an id */
-	size_t request_length;
-	void (*on_event)(void *argument, struct json_slice event); /* or NULL: every event is told there, too */
-	void *on_event_argument;
-	bool plain;
-	const char *script;          /* path, or NULL */
-	int rows, columns;           /* of the picture, for a script */
-	enum theme theme;
-	bool quiet;                  /* never ring */
-};
+#include "tui/model/tui_options.h"
 
 /*
  * Runs until the user leaves it; plain, until the request is answered, or the daemon or the reader is gone. answer gets the line that answered the request (nothing when there was none). Returns 0, or

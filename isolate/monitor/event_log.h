@@ -15,7 +15,7 @@
 #include "isolate/base/error.h"
 #include "isolate/wire/record.h"
 #include "isolate/monitor/peer_address.h"
-#include "isolate/tiers/tier.h"
+#include "isolate/wire/execution_request.h"
 
 struct event_log;
 

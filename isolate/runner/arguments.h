@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_ARGUMENTS_H
 #define CORDON_ISOLATE_RUNNER_ARGUMENTS_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
 
 /* The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an exception. */

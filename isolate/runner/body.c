@@ -8,14 +8,14 @@
  * and the process ends anyway.
  */
 #include "isolate/wire/body.h"
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 #include "isolate/base/json_write.h"
 #include "isolate/runner/arguments.h"
 #include "isolate/runner/builtins.h"
 #include "isolate/runner/failure.h"
 #include "isolate/runner/output.h"
-#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/import_policy.h"
 #include "isolate/runner/prepare.h"
 #include "isolate/runner/validator/rules.h"
 #include "isolate/runner/validator/syntax_tree.h"

@@ -5,10 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_BUILTINS_H
 #define CORDON_ISOLATE_RUNNER_BUILTINS_H
 
-#include "isolate/runner/session.h"
-
-/* The name under which the guard of `.format` is found; no source text can spell it. */
-#define BUILTIN_FORMAT_GUARD "<format>"
+#include "isolate/runner/validator/session.h"
 
 /*
  * Makes session->builtins: what builtins.def lists, every exception of this interpreter, the guarded __import__, and what is permitted

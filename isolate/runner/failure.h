@@ -5,9 +5,9 @@
 #ifndef CORDON_ISOLATE_RUNNER_FAILURE_H
 #define CORDON_ISOLATE_RUNNER_FAILURE_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/base/json_write.h"
-#include "isolate/runner/source.h"
+#include "isolate/runner/validator/source.h"
 
 enum { FAILURE_MESSAGE_MOST = 4096 /* characters */, FAILURE_FRAMES_MOST = 24 };
 

@@ -13,7 +13,7 @@
  */
 #include "isolate/runner/imports.h"
 
-#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/import_policy.h"
 
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted);
 

@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_IMPORTS_H
 #define CORDON_ISOLATE_RUNNER_IMPORTS_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
 
 #include <stddef.h>

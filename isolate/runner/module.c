@@ -5,7 +5,7 @@
  * serve(fd, preload) is how cordon starts it: the fork server on one socket. The other functions exist so that the validator and the wrapper can be
  * tested in a plain interpreter, without namespaces: perform() takes one request as a dict and returns the answer as one.
  */
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 #include "isolate/wire/body.h"
 #include "isolate/runner/imports.h"

@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_OUTPUT_H
 #define CORDON_ISOLATE_RUNNER_OUTPUT_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 #include <stddef.h>
 

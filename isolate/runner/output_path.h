@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_OUTPUT_PATH_H
 #define CORDON_ISOLATE_RUNNER_OUTPUT_PATH_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 /* One step on the way from the value returned to a part of it; steps live on the encoder's stack. */
 struct step {

@@ -4,7 +4,7 @@
  */
 #include "isolate/runner/imports.h"
 
-#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/import_policy.h"
 
 #include <string.h>
 

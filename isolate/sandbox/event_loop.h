@@ -18,7 +18,7 @@
 #include "isolate/monitor/timeslice.h"
 #include "isolate/sandbox/terminal.h"
 #include "isolate/sandbox/view_client.h"
-#include "isolate/tiers/tier.h"
+#include "isolate/wire/execution_request.h"
 
 #define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
 

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/export/scratch.h"
+#include "fs/view/scratch.h"
 #include "fs/export/workspace.h"
 #include "isolate/base/message.h"
 #include "isolate/sandbox/limits_from_options.h"

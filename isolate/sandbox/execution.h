@@ -8,7 +8,9 @@
 #ifndef CORDON_ISOLATE_SANDBOX_EXECUTION_H
 #define CORDON_ISOLATE_SANDBOX_EXECUTION_H
 
-#include "isolate/tiers/tier.h"
+#include <stdbool.h>
+
+#include "isolate/wire/execution_request.h"
 
 /* As struct tier's execute; isolated chooses between the tiers namespace and subprocess. */
 int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,

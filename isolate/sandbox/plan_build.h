@@ -8,7 +8,7 @@
 #include "isolate/base/message.h"
 #include "isolate/wire/init_plan.h"
 #include "isolate/wire/body_request.h"
-#include "isolate/tiers/tier.h"
+#include "isolate/wire/execution_request.h"
 
 struct composition {
 	int fds[MESSAGE_MAX_FDS];      /* plan first, then what goes with it */

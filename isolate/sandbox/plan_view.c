@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "fs/view/view_config.h"
-#include "fs/export/scratch.h"
+#include "fs/view/scratch.h"
 #include "isolate/init/privileges.h"
 #include "isolate/sandbox/plan_rules.h"
 

@@ -21,7 +21,7 @@
 #include "isolate/base/message.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/sandbox/view_advice.h"
-#include "isolate/tiers/tier.h"
+#include "isolate/wire/execution_request.h"
 
 #define READY_MS 20000
 #define STEP_MS 100

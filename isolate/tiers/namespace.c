@@ -8,7 +8,7 @@
 #endif
 
 #include "isolate/sandbox/execution.h"
-#include "isolate/tiers/builtin.h"
+#include "isolate/tiers/tier.h"
 
 static int probe(struct error *err)
 {
@@ -23,7 +23,6 @@ static int execute(const struct options *options, const struct program *program,
 }
 
 const struct tier tier_namespace = {
-	.interface = TIER_INTERFACE,
 	.name = "namespace",
 	.level = 2,
 	.summary = "namespaces that an ordinary user can make, an own root, no capabilities, a system call filter",

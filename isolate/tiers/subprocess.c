@@ -8,7 +8,7 @@
 #endif
 
 #include "isolate/sandbox/execution.h"
-#include "isolate/tiers/builtin.h"
+#include "isolate/tiers/tier.h"
 
 static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
 		   struct error *err)
@@ -25,7 +25,6 @@ static int probe(struct error *err)
 }
 
 const struct tier tier_subprocess = {
-	.interface = TIER_INTERFACE,
 	.name = "subprocess",
 	.level = 1,
 	.summary = "a process with limits and a system call filter; hides neither files nor processes",

@@ -17,7 +17,7 @@
 
 #include "isolate/base/json_gate.h"
 #include "isolate/base/text.h"
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/model/value.h"
 #include "tui/views/views.h"
 

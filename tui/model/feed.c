@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "isolate/base/text.h"
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/model/value.h"
 
 #define LIST_PAUSE_MS 500

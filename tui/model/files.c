@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "isolate/base/text.h"
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/model/value.h"
 
 static bool write_all(int fd, const struct buffer *text)

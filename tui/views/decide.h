@@ -8,7 +8,7 @@
 #ifndef CORDON_TUI_VIEWS_DECIDE_H
 #define CORDON_TUI_VIEWS_DECIDE_H
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 /* Each asks about one version, or with NULL about those that are marked. */
 void decide_approve(struct console *c, const struct tool *tool);

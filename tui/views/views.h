@@ -3,7 +3,7 @@
 #ifndef CORDON_TUI_VIEWS_VIEWS_H
 #define CORDON_TUI_VIEWS_VIEWS_H
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 
 extern const struct view view_runs, view_events, view_output, view_detail, view_record, view_help, view_pending, view_tools, view_tool;
 

@@ -8,7 +8,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 
 #include <stdbool.h>
 

@@ -5,10 +5,10 @@
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VALIDATE_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_VALIDATE_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
-#include "isolate/runner/session.h"
-#include "isolate/runner/source.h"
+#include "isolate/runner/validator/session.h"
+#include "isolate/runner/validator/source.h"
 #include "isolate/runner/validator/violations.h"
 
 /* What tracebacks and code objects call the file and the function of a body. */

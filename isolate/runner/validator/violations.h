@@ -7,7 +7,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/base/json_write.h"
 #include "isolate/runner/validator/rules.h"
 

@@ -8,9 +8,9 @@
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
 
-#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/import_policy.h"
 #include "isolate/runner/validator/scopes.h"
-#include "isolate/runner/source.h"
+#include "isolate/runner/validator/source.h"
 #include "isolate/runner/validator/syntax_tree.h"
 #include "isolate/runner/validator/violations.h"
 

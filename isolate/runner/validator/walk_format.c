@@ -7,7 +7,6 @@
  * is passed through a guard at run time that lets everything pass but strings.
  */
 #include "isolate/runner/validator/walk.h"
-#include "isolate/runner/builtins.h"
 
 /* Where the reading of a template stands. */
 struct template_reader {

@@ -7,7 +7,7 @@
  * (NUL, a lone CR, controls, bidirectional and invisible characters) is refused with its place, in strings and comments too:
  * there it can be written as an escape.
  */
-#include "isolate/runner/source.h"
+#include "isolate/runner/validator/source.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * The directory that received the writes is an overlay's upper layer: what is in it is new or changed, a device 0:0 stands for a name that was removed, and an attribute
  * marks a directory that replaced another. It is compared with the host's directory, which was only ever read.
  */
-#ifndef CORDON_FS_EXPORT_SCRATCH_H
-#define CORDON_FS_EXPORT_SCRATCH_H
+#ifndef CORDON_FS_VIEW_SCRATCH_H
+#define CORDON_FS_VIEW_SCRATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,11 +4,11 @@
  *
  * One set of answers for both sides: the validator asks before anything runs, the guarded import and its facades ask again at run time.
  */
-#ifndef CORDON_ISOLATE_RUNNER_IMPORT_POLICY_H
-#define CORDON_ISOLATE_RUNNER_IMPORT_POLICY_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_IMPORT_POLICY_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_IMPORT_POLICY_H
 
 #include "isolate/runner/validator/rules.h"
-#include "isolate/runner/session.h"
+#include "isolate/runner/validator/session.h"
 
 /* Prepares what is the same for every request. Returns 0, or -1 with an exception. */
 int policy_prepare(void);

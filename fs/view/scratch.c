@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "fs/export/scratch.h"
+#include "fs/view/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/draw/format.h"
 
 #define TOO_LONG "What is asked does not fit on this screen. Make it larger, or leave the question with Esc."

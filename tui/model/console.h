@@ -7,8 +7,8 @@
  *
  * Models never know of views. A view draws from the models when it is asked to and keeps no more than where it stands. Everything runs in one thread, in the loop of loop.c.
  */
-#ifndef CORDON_TUI_CONSOLE_H
-#define CORDON_TUI_CONSOLE_H
+#ifndef CORDON_TUI_MODEL_CONSOLE_H
+#define CORDON_TUI_MODEL_CONSOLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #include "tui/draw/prompt.h"
 #include "tui/model/runs.h"
 #include "tui/model/tool_list.h"
-#include "tui/tui.h"
+#include "tui/model/tui_options.h"
 
 enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, VIEW_TOOLS, VIEW_RECORD, VIEW_TOOL, VIEW_HELP, VIEW_COUNT };
 #define COLUMNS_LEAST 40

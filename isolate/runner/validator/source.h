@@ -2,10 +2,10 @@
 /*
  * The text of a body before it is parsed.
  */
-#ifndef CORDON_ISOLATE_RUNNER_SOURCE_H
-#define CORDON_ISOLATE_RUNNER_SOURCE_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SOURCE_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_SOURCE_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
 #include "isolate/runner/validator/violations.h"
 

@@ -4,13 +4,16 @@
  *
  * It lives in a capsule that the guarded functions handed to the body hold on to, so that it outlives whatever the body leaves behind.
  */
-#ifndef CORDON_ISOLATE_RUNNER_SESSION_H
-#define CORDON_ISOLATE_RUNNER_SESSION_H
+#ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SESSION_H
+#define CORDON_ISOLATE_RUNNER_VALIDATOR_SESSION_H
 
-#include "isolate/runner/python.h"
+#include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
 
 #include <stdbool.h>
+
+/* The name under which the guard of `.format` is found; no source text can spell it. */
+#define BUILTIN_FORMAT_GUARD "<format>"
 
 struct session {
 	PyObject *allow;    /* set of str: dotted names that may be imported */

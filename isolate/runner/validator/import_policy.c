@@ -9,7 +9,7 @@
  *
  * For packages outside the standard library any public name passes, and modules of the same package with it: numpy.linalg is part of numpy.
  */
-#include "isolate/runner/import_policy.h"
+#include "isolate/runner/validator/import_policy.h"
 
 /* Constant once policy_prepare has run. */
 static struct {

@@ -5,7 +5,7 @@
  * The guarded functions refer to the capsule and the capsule's builtins refer to the guarded functions; session_close cuts that
  * circle when the body has ended.
  */
-#include "isolate/runner/session.h"
+#include "isolate/runner/validator/session.h"
 
 #include <stdlib.h>
 #include <string.h>

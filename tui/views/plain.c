@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tui/console.h"
+#include "tui/model/console.h"
 #include "tui/draw/format.h"
 #include "tui/model/value.h"
 

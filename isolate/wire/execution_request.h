@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an execution is asked for besides its options: the program, and where its streams go. */
+#ifndef CORDON_ISOLATE_WIRE_EXECUTION_REQUEST_H
+#define CORDON_ISOLATE_WIRE_EXECUTION_REQUEST_H
+
+#include <stddef.h>
+
+#include "isolate/options/options.h"
+#include "isolate/wire/record.h"
+
+enum program_kind { PROGRAM_BODY, PROGRAM_SCRIPT, PROGRAM_COMMAND };
+
+/* Source text and its mode, or a command. Borrowed by a tier for the time of a call. */
+struct program {
+	enum program_kind kind;
+	const char *text;       /* body, script: any bytes */
+	size_t length;
+	const char *name;       /* script: its file name, for messages */
+	char *const *argv;      /* command: NULL-terminated; script: its arguments, may be NULL */
+};
+
+/* Where an execution's streams go, and what reaches it meanwhile. -1 everywhere: captured into the result, stdin is /dev/null. */
+struct streams {
+	int in;          /* given to the program as it is, when the options open stdin */
+	int out, err;    /* bytes are passed on to these as they come, besides nothing being kept; -1: kept in the result */
+	int control;     /* read: each byte is a signal number to pass on to the program. Its end means nothing. */
+	int terminal;    /* the caller's terminal, for --tty */
+	int events;      /* events are written here (non-blocking), a line each; -1: to the file that the options name, if any */
+};
+
+/* What else a byte on control may be: CONTROL_CAUSE and an enum end_cause say why the SIGKILL comes that follows. */
+enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129, CONTROL_CAUSE = 130 };
+
+#define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1 }
+
+enum execute_flags { EXECUTE_VALIDATE_ONLY = 1, EXECUTE_SKIP_VALIDATION = 2 /* for tests of the layers below */ };
+
+#endif
