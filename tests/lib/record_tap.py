@@ -19,7 +19,7 @@ def command(path):
 
 def environment(name):
     """The validator's test meets the sanitized runner where there is one; its interpreter then needs the run-time preloaded."""
-    changed = dict(os.environ)
+    changed = dict(os.environ, PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if name == "validator.t" and os.environ.get("CORDON_SANITIZER_RUNTIME"):
         changed["LD_PRELOAD"] = os.environ["CORDON_SANITIZER_RUNTIME"]
         changed["CORDON_RUNNER_DIR"] = os.path.join(os.environ["CORDON_BUILD"], "tests", "sanitized", ".libs")

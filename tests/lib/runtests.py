@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hands TAP programs to prove in the order given, then says what was skipped and why.
 
-`make check` calls it with the list from Makefile.am. A name is looked for in the build directory first (compiled tests), then beside the sources. prove
+`make check` calls it with the lists of tests/Makefile.inc. They run side by side, half as many again as there are processors (CORDON_TEST_JOBS says
+otherwise), and those behind --alone one by one after them. A name is looked for in the build directory first (compiled tests), then beside the sources. prove
 closes with its own lines and its status is ours. A program that is in the list and not in the tree is an error, not a skip.
 """
 import os
@@ -60,14 +61,22 @@ def main():
                        PYTHONDONTWRITEBYTECODE="1", PERL_BADLANG="0")
     environment.setdefault("LC_ALL", "C.UTF-8")
     environment.setdefault("CORDON_RUNNER_DIR", os.path.join(BUILD, "isolate", ".libs"))
-    environment.setdefault("CORDON_CASES", os.path.join(os.path.dirname(SOURCE), "shared", "cases"))
+    environment.setdefault("CORDON_CASES", os.path.join(SOURCE, "tests", "cases"))
     environment.pop("CORDON_LIBEXECDIR", None)
     recorder = os.path.join(SOURCE, "tests", "lib", "record_tap.py")
     prove = [os.environ.get("PROVE", "prove"), "--nocolor", "--timer", "--exec", "%s -I %s" % (sys.executable, recorder)]
     # prove splits --exec at blanks, so it gets a link without any when the path has some.
     if " " in recorder or " " in sys.executable:
         sys.exit("tests: prove cannot run programs from a directory with blanks in its name: %s" % recorder)
-    status = subprocess.call(prove + [find(name) for name in sys.argv[1:]], env=environment, stdin=subprocess.DEVNULL)
+    together, alone = sys.argv[1:], []
+    if "--alone" in together:
+        where = together.index("--alone")
+        together, alone = together[:where], together[where + 1:]
+    jobs = os.environ.get("CORDON_TEST_JOBS") or str(max(1, len(os.sched_getaffinity(0)) * 3 // 2))
+    status = 0
+    for names, count in ((together, jobs), (alone, "1")):
+        if names:
+            status |= subprocess.call(prove + ["--jobs", count] + [find(name) for name in names], env=environment, stdin=subprocess.DEVNULL)
     found = skips()
     if found:
         print("Skipped (%d):" % sum(found.values()))

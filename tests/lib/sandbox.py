@@ -288,7 +288,7 @@ def need_nobody():
 
 
 def need_attributes():
-    """Skips where a tmpfs has no user attributes: there cordon refuses --scratch (tests/unit_workspace.c has the refusal)."""
+    """Skips where a tmpfs has no user attributes: there cordon refuses --scratch (tests/unit/unit_workspace.c has the refusal)."""
     file = os.memfd_create("probe")
     try:
         os.setxattr(file, "user.probe", b"y")
