@@ -6,6 +6,7 @@ Each interpreter of CORDON_PYTHONS loads the one built extension from CORDON_RUN
 A row runs in a forked child with a deadline, so a crash or a hang is one failed test and no more. The sample programs of CORDON_CASES
 are tried as well when the directory is there.
 """
+import importlib.util
 import json
 import os
 import re
@@ -100,6 +101,10 @@ def split(row, width):
     """A row's fields and its options, or None when this interpreter cannot parse it."""
     options = dict(row[width]) if len(row) > width else {}
     if sys.version_info < options.pop("python", (3, 9)):
+        return None
+    needs = options.pop("needs", None)
+    if needs and not importlib.util.find_spec(needs):
+        print("ok - %s # SKIP this Python has no module %s" % (title(row[1]), needs))
         return None
     return row[:width] + (options,)
 

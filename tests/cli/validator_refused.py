@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies that must be refused, each with the rule that must name them.
 
-A row is (rule, source) or (rule, source, options); options are what is passed to the runner besides (allow, permit, return_expr) and
-"python", the lowest version that can parse it. Together the rows cover every rule id. Each row is a way around a filter, or a slip that
-a good message should catch; none of them may run.
+A row is (rule, source) or (rule, source, options); options are what is passed to the runner besides (allow, permit, return_expr),
+"python", the lowest version that can parse it, and "needs", a module that this Python must have. Together the rows cover
+every rule id. Each row is a way around a filter, or a slip that a good message should catch; none of them may run.
 """
 
 REFUSED = [
@@ -162,7 +162,8 @@ REFUSED = [
     ("import-not-allowed", "import urllib", {"allow": "urllib.parse"}),
     *[("import-never", "import " + name, {"allow": name}) for name in (
         "inspect", "gc", "ctypes", "code", "timeit", "pickle", "importlib", "linecache", "sqlite3", "builtins", "unittest.mock", "logging.config",
-        "os", "pathlib", "configparser", "socket", "http.client", "imghdr", "argparse", "mailbox")],
+        "os", "pathlib", "configparser", "socket", "http.client", "argparse", "mailbox")],
+    ("import-never", "import imghdr", {"allow": "imghdr", "needs": "imghdr"}),
     *[("module-gadget", source, {"allow": "xml.etree.ElementTree,xml.dom.minidom,xml.sax"}) for source in (
         "import xml.etree.ElementTree as ET\nET.parse('/etc/passwd')", "import xml.etree.ElementTree as ET\nET.ElementTree(file='/etc/passwd')",
         "from xml.dom import minidom\nminidom.parse('/etc/passwd')", "import xml.sax\nxml.sax.parse('/etc/passwd', None)")],
