@@ -71,7 +71,7 @@ def _(_name, data):
     record = result.record
     tap.equal(record["error_detail"]["stage"], "validate", "stage")
     tap.unlike(result.text, "[\x00-\x09\x0b-\x1f\x7f]", "no control character in the answer")
-    tap.ok(result.seconds < 5, "in %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(5), "in %.2f s" % result.seconds)
 
 
 @tap.cases("{} is a body like any other", [
@@ -108,7 +108,7 @@ def _(_name, data):
     result = body("return args", "--args", "@" + path)
     tap.ok(result.status in (64, 125), "status\n%s" % str(result)[:600])
     tap.like(result.errors + result.text, "(?i)arg", "says it is the arguments")
-    tap.ok(result.seconds < 5, "in %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(5), "in %.2f s" % result.seconds)
 
 
 @tap.test("arguments from a file that does not exist")
@@ -196,7 +196,7 @@ def _():
 @tap.test("a program that stops itself is ended by the clock")
 def _():
     result = shell("kill -STOP $$", "--timeout", "0.5").expect(124)  # S18
-    tap.ok(result.seconds < 2, "after %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(2), "after %.2f s" % result.seconds)
 
 
 @tap.test("a program that kills its parent and everything goes on or ends with a record")
@@ -248,7 +248,7 @@ FORK_BOMB = "import os, time\nfor _ in range(400):\n    try:\n        if os.fork
 def _():
     result = run_code(FORK_BOMB, "--pids", "32", "--timeout", "10")
     tap.like(result.record["stdout"], "refused 11", "EAGAIN\n%s" % result)
-    tap.ok(result.seconds < 5, "after %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(5), "after %.2f s" % result.seconds)
 
 
 @tap.test("filling the process table as an ordinary user that root became")
@@ -261,7 +261,7 @@ def _():
 @tap.test("a fork bomb that never stops is ended by the clock and leaves nothing")
 def _():
     result = shell("b() { b | b & }; b; while :; do :; done", "--pids", "40", "--timeout", "1")  # I10
-    tap.ok(result.seconds < 4, "after %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(4), "after %.2f s" % result.seconds)
     result.record
 
 
@@ -323,7 +323,8 @@ def _():
 
 @tap.test("cordon started with an empty environment")
 def _():
-    result = subprocess.run([sandbox.CORDON, "run", "--json", "--", "/bin/sh", "-c", "echo $HOME"], env={}, capture_output=True, timeout=20)
+    result = subprocess.run([sandbox.CORDON, "run", "--json", "--", "/bin/sh", "-c", "echo $HOME"],
+                            env={}, capture_output=True, timeout=tap.patience(20))
     tap.equal(result.returncode, 0, "status %r %r" % (result.stdout, result.stderr))
     record = json.loads(result.stdout)
     tap.like(record["stdout"], "^/", "a home inside")
@@ -398,7 +399,7 @@ def _():
     process.stdout.read(100)
     process.stdout.close()
     process.stderr.close()
-    process.wait(timeout=5)
+    process.wait(tap.patience(5))
 
 
 @tap.test("a caller that reads nothing does not stop the clock")

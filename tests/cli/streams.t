@@ -150,7 +150,7 @@ def check(combination, options):
         stack.callback(process.wait)
         stack.callback(process.kill)
         samples = measure(process, marker, ends)
-        until = time.monotonic() + 30
+        until = time.monotonic() + tap.patience(30)
         while process.poll() is None and time.monotonic() < until:
             ends.drain()
             time.sleep(0.004)

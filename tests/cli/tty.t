@@ -50,7 +50,7 @@ class Terminal:
 
     def expect(self, word, seconds=5):
         """Reads until the word is on the screen; what stood before it is dropped."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + tap.patience(seconds)
         while word not in self.screen:
             if time.monotonic() > end:
                 tap.fail("%r did not appear; the screen has %r" % (word, self.screen[-500:]))
@@ -61,7 +61,7 @@ class Terminal:
         os.write(self.master, text)
 
     def wait(self, seconds=5):
-        end = time.monotonic() + seconds
+        end = time.monotonic() + tap.patience(seconds)
         while self.process.poll() is None:
             if time.monotonic() > end:
                 tap.fail("cordon did not end; the screen has %r" % self.screen[-500:])
@@ -107,7 +107,7 @@ def _():
         os.close(reader)
         os.close(writer)
     tap.equal(result.record["stdout"], "EOF\n", "stdout")
-    tap.ok(result.seconds < 3, "at once")
+    tap.ok(result.seconds < tap.patience(3), "at once")
 
 
 @tap.test("with --stdin the program reads the caller's bytes to the end")
@@ -331,7 +331,7 @@ def _():
 @tap.test("the end of the program ends everything, --wait-all waits for the rest")
 def _():
     quick = shell("sleep 1.2 & echo now").expect(0)
-    tap.ok(quick.seconds < 1.1, "ended after %.2f s" % quick.seconds)
+    tap.ok(quick.seconds < tap.patience(1.1), "ended after %.2f s" % quick.seconds)
     slow = shell("(sleep 0.5; echo later) & echo now", "--wait-all").expect(0)
     tap.equal(slow.record["stdout"], "now\nlater\n", "stdout")
 
@@ -339,13 +339,13 @@ def _():
 @tap.test("a grandchild in a session of its own that holds stdout ends with the clock")
 def _():
     result = shell("setsid sleep 1000 & setsid sh -c 'trap \"\" TERM; sleep 1000' & sleep 1000", "--timeout", "0.5").expect(124)
-    tap.ok(result.seconds < 2, "ended after %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(2), "ended after %.2f s" % result.seconds)
 
 
 @tap.test("a stopped program is ended by the clock, and by a signal to cordon")
 def _():
     result = shell("kill -STOP $$; echo never", "--timeout", "0.4").expect(124)
-    tap.ok(result.seconds < 1.5, "ended after %.2f s" % result.seconds)
+    tap.ok(result.seconds < tap.patience(1.5), "ended after %.2f s" % result.seconds)
 
 
 @tap.test("200 runs at once in four threads each give their own status", deadline=90)
@@ -356,7 +356,9 @@ def _():
     def work(offset):
         for i in range(50):
             code = (offset * 50 + i) % 120
-            done = subprocess.run([sandbox.CORDON, "run", "--", "sh", "-c", "exit %d" % code], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+            done = subprocess.run([sandbox.CORDON, "run", "--", "sh", "-c", "exit %d" % code],
+                                  stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=tap.patience(30))
             if done.returncode != code:
                 wrong.append((code, done.returncode, done.stderr))
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]

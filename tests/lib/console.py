@@ -224,7 +224,7 @@ class Terminal:
 
     def expect(self, *words, seconds=10):
         """Waits until all the words are on the screen; returns the picture."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + tap.patience(seconds)
         while True:
             picture = self.picture()
             if all(word in picture for word in words):

@@ -46,7 +46,7 @@ class Daemon:
             return None
         self.process.send_signal(number)
         try:
-            status = self.process.wait(seconds)
+            status = self.process.wait(tap.patience(seconds))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -87,7 +87,7 @@ class Client:
 
     def __init__(self, daemon, timeout=30):
         self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.connection.settimeout(timeout)
+        self.connection.settimeout(tap.patience(timeout))
         try:
             self.connection.connect(daemon.socket)
         except OSError:
@@ -148,7 +148,7 @@ class Client:
 
     def event(self, kind=None, seconds=10):
         """The next event (of a type)."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + tap.patience(seconds)
         while True:
             event = self.events.pop(0) if self.events else None
             if event is None:

@@ -174,6 +174,7 @@ def run(*arguments, stdin=None, env=None, cwd=None, deadline=20, preexec=None, u
     env = dict(env if env is not None else os.environ, TMPDIR=scratch)
     argv = (command or [CORDON]) + [str(a) if not isinstance(a, (str, bytes)) else a for a in arguments]
     piped = isinstance(stdin, bytes)
+    deadline = tap.patience(deadline)
     started = time.monotonic()
     process = subprocess.Popen(argv, stdin=subprocess.PIPE if piped else (subprocess.DEVNULL if stdin is None else stdin),
                                stdout=subprocess.PIPE if stdout is None else stdout, stderr=subprocess.PIPE, env=env, cwd=cwd or scratch,
@@ -183,7 +184,7 @@ def run(*arguments, stdin=None, env=None, cwd=None, deadline=20, preexec=None, u
     except BaseException as problem:
         process.kill()
         try:
-            out, err = process.communicate(timeout=2)
+            out, err = process.communicate(timeout=tap.patience(2))
         except subprocess.TimeoutExpired:
             process.stdout and process.stdout.close()
             process.stderr.close()
@@ -234,6 +235,7 @@ def start(*arguments, **more):
 
 def finish(process, deadline=10):
     """Waits for a started cordon: (status, stdout, stderr)."""
+    deadline = tap.patience(deadline)
     try:
         out, err = process.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:

@@ -10,9 +10,11 @@
 A test fails by raising Failure (which the checks below do), by any other exception, by running past its deadline, or by leaving something behind. The plan
 is printed first from the number of registered tests, so a program that dies half way cannot pass.
 """
+import functools
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -90,8 +92,29 @@ def between(value, low, high, what):
         raise Failure("%s\n  got: %r, wanted between %r and %r" % (what, value, low, high))
 
 
+@functools.lru_cache(maxsize=None)
+def slowness():
+    """How many times longer than 4 ms this machine takes to start a program, at least 1.
+
+    A processor that is not emulated needs 1 ms and is at 1, also when it is busy: the best of five
+    counts. In emulation it is 10 to 40.
+    """
+    times = []
+    for _ in range(5):
+        started = time.monotonic()
+        subprocess.run(["/bin/true"], stdin=subprocess.DEVNULL, check=True)
+        times.append(time.monotonic() - started)
+    return min(max(min(times) / 0.004, 1.0), 40.0)
+
+
+def patience(seconds):
+    """The time to wait here for what an ordinary machine does within so many seconds."""
+    return seconds * slowness()
+
+
 def eventually(condition, what, seconds=1.0):
     """Waits for a condition by asking again and again, at most so long; returns its value."""
+    seconds = patience(seconds)
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -115,7 +138,7 @@ def _call(function, deadline, leak_check):
     """Runs one test; returns (state, text)."""
     before = leaks.Snapshot() if leak_check else None
     state, text = "ok", ""
-    signal.setitimer(signal.ITIMER_REAL, deadline)
+    signal.setitimer(signal.ITIMER_REAL, patience(deadline))
     try:
         function()
     except Skip as reason:
@@ -123,13 +146,16 @@ def _call(function, deadline, leak_check):
     except Failure as failure:
         state, text = "not ok", str(failure)
     except Deadline:
-        state, text = "not ok", "not done after %g s\n%s" % (deadline, traceback.format_exc(limit=-3))
+        waited = "%g s" % deadline
+        if slowness() > 1:
+            waited += " times %.1f, for a slow machine" % slowness()
+        state, text = "not ok", "not done after %s\n%s" % (waited, traceback.format_exc(limit=-3))
     except Exception:  # a broken test is a failed one
         state, text = "not ok", traceback.format_exc()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     if before is not None:
-        left = before.what_is_left(seconds=1.0)
+        left = before.what_is_left(patience(1.0))
         if left:
             leaks.clear(before)
             if state != "not ok":

@@ -109,7 +109,7 @@ def _():
     subprocess.run(["mount", "-t", "tmpfs", "none", place + "/sub"], check=True)
     try:
         open(place + "/sub/late", "w").close()
-        out, err = process.communicate(b"go\n", timeout=10)
+        out, err = process.communicate(b"go\n", timeout=tap.patience(10))
     finally:
         subprocess.run(["umount", "-l", place + "/sub"], check=True)
     tap.equal(out, b"end\n", "the late mount does not show; %r" % err)

@@ -160,7 +160,7 @@ def _(which):
         found = keepers(process.pid)
         tap.equal(len(found), 2, "keepers")
         os.kill(found[which - 1], signal.SIGKILL)
-        process.wait(10)
+        process.wait(tap.patience(10))
     finally:
         process.kill()
         process.stdout.close()

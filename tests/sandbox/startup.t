@@ -32,7 +32,8 @@ def _():
 
     def work(index):
         for _ in range(250):
-            done = subprocess.run([sandbox.CORDON, "run", "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+            done = subprocess.run([sandbox.CORDON, "run", "--", "true"], stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=tap.patience(30))
             if done.returncode:
                 return
             runs[index] += 1
@@ -50,7 +51,7 @@ def _(_name, number):
     tap.equal(process.stdout.readline(), b"up\n", "the program started")
     tap.eventually(lambda: len(leaks.descendants()) >= 5, "the sandbox is there", 5)
     process.send_signal(number)
-    process.wait(timeout=2)
+    process.wait(tap.patience(2))
     tap.eventually(lambda: leaks.reap() or not leaks.descendants(), "all processes ended within a second", 1.0)
     process.stdout.close()
     process.stderr.close()
@@ -60,11 +61,11 @@ def _(_name, number):
 def _():
     for step in range(60):
         process = sandbox.start("run", "--", "sleep", "1000")
-        end = time.monotonic() + step * 0.0002
+        end = time.monotonic() + tap.patience(step * 0.0002)
         while time.monotonic() < end:
             pass
         process.kill()
-        process.wait(timeout=2)
+        process.wait(tap.patience(2))
         process.stdout.close()
         process.stderr.close()
 
@@ -82,11 +83,11 @@ def _():
     for step in range(80):
         process = subprocess.Popen([sandbox.CORDON, "run", "--tier", "subprocess", "--", "sh", "-c", "mkdir -p a/b; touch a/b/c; exec sleep 1000"], env=env, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + step * 0.0002
+        end = time.monotonic() + tap.patience(step * 0.0002)
         while time.monotonic() < end:
             pass
         process.kill()
-        process.wait(timeout=2)
+        process.wait(tap.patience(2))
 
     tap.eventually(lambda: leaks.reap() or not leaks.descendants(), "all processes ended within a second", 1.0)
     tap.eventually(lambda: not os.listdir(place), "directories left in TMPDIR", 1.0)

@@ -711,7 +711,7 @@ def _(name):
     seconds = time.monotonic() - started
     tap.equal(status, 125, "status; %r %r" % (out[:300], err[:300]))
     tap.equal(json.loads(out)["failure"]["code"], "view_lost", "the failure")
-    tap.ok(seconds < 1.0 + (2 if sandbox.SANITIZED else 0), "after %.2f s" % seconds)
+    tap.ok(seconds < tap.patience(1.0) + (2 if sandbox.SANITIZED else 0), "after %.2f s" % seconds)
     nobody_waits()
 
 
@@ -818,7 +818,7 @@ exec "$@"
         other = sandbox.run("run", "--ro", project() + ":/p", "--", "cat", "/p/README")
         tap.equal(other.status, 0, "another run")
         # Where the file system had begun to answer, the kernel lets nobody end the server before it has: cordon waits for some seconds, and then goes without it.
-        out, err = process.communicate(timeout=15)
+        out, err = process.communicate(timeout=tap.patience(15))
         tap.ok(process.returncode == 124, "status %d: %r %r" % (process.returncode, out, err))
     finally:
         if slow:
@@ -851,8 +851,9 @@ def _():
     server = view_server(process)
     os.kill(server, signal.SIGSTOP)
     tap.ok("cordon" not in "".join(l for l in open("/proc/self/mountinfo") if "fuse" in l), "no such mount here")
-    subprocess.run(["df", "-a"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=5)
-    subprocess.run(["find", top], stdout=subprocess.DEVNULL, check=True, timeout=5)
+    subprocess.run(["df", "-a"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   timeout=tap.patience(5))
+    subprocess.run(["find", top], stdout=subprocess.DEVNULL, check=True, timeout=tap.patience(5))
     os.kill(server, signal.SIGCONT)
     os.kill(process.pid, signal.SIGCONT)
     process.kill()
@@ -918,7 +919,8 @@ def _():
             except IndexError:
                 return
             result = subprocess.run([sandbox.CORDON, "run", "--ro", top + ":/p", "--", "sh", "-c", "cd /p/src && sh -c 'cat ../README' && exec ls deep"], stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    timeout=tap.patience(60))
             if result.returncode or result.stdout != b"hello\ner\n":
                 failures.append((result.returncode, result.stdout, result.stderr))
     threads = [threading.Thread(target=work) for _ in range(8)]
