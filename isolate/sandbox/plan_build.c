@@ -79,7 +79,9 @@ static int add_python(const struct composition_input *in, struct plan_builder *b
 		      struct error *err)
 {
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
-		if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
+		if (python->is_link[i])
+			plan_add_bind(b, python->trees[i], python->trees[i], PLAN_BIND_LIKE_HOST);
+		else if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
