@@ -208,6 +208,7 @@ def _():
 
 @tap.test("the daemon is killed while the console is up: it says so, and goes on with the next one", deadline=60)
 def _():
+    sandbox.need("tmux")
     daemon = Daemon()
     with Client(daemon) as client:
         client.call("sandbox.run", command("true"))

@@ -803,6 +803,7 @@ def soak(client, requests, victims, at_once, each):
 
 @tap.test("KILL at random of supervisors, view servers, followers, consoles and the daemon during a load: nothing hangs, nothing is left, a new daemon works", deadline=600)
 def _():
+    sandbox.need("tmux")
     seed = int(os.environ.get("CORDON_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
     tap.diag("CORDON_SEED=%d" % seed)
     directory, tree = leaks.scratch(), leaks.scratch()
