@@ -229,7 +229,8 @@ def _():
 @tap.test("a program that starts others is not counted twice while they share its memory", deadline=40)
 def _():
     code = "import subprocess\nheld = bytearray(b'x') * (150 << 20)\nfor _ in range(150): subprocess.run(['/bin/true'], check=True)\nprint(len(held) >> 20)"
-    record = script(code, "--memory", "256", "--timeout", "30").expect(0).record
+    limits = "--memory", "256", "--timeout", "%.0f" % tap.patience(30)
+    record = script(code, *limits).expect(0).record
     tap.equal(record["stdout"], "150\n", "stdout")
     tap.equal(record["oom"], False, "no end for memory")
     tap.ok(record["usage"]["peak_memory_bytes"] < 256 << 20, "peak %d" % record["usage"]["peak_memory_bytes"])
@@ -237,8 +238,10 @@ def _():
 
 @tap.test("copies that children change count each", deadline=40)
 def _():
-    code = "import os, time\nheld = bytearray(b'x') * (60 << 20)\nfor _ in range(6):\n    if os.fork() == 0:\n        held[::4096] = b'y' * len(held[::4096])\n        time.sleep(20)\ntime.sleep(20)"
-    record = script(code, "--memory", "200", "--timeout", "15").record
+    code = ("import os, time\nheld = bytearray(b'x') * (60 << 20)\nfor _ in range(6):\n"
+            "    if os.fork() == 0:\n        held[::4096] = b'y' * len(held[::4096])\n"
+            "        time.sleep(1000)\ntime.sleep(1000)")
+    record = script(code, "--memory", "200", "--timeout", "%.0f" % tap.patience(15)).record
     tap.equal(record["oom"], True, "ended for memory")
 
 
