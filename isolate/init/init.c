@@ -221,8 +221,13 @@ static int run(struct setup *s)
 	return 0;
 }
 
+enum { JANITOR_GRACE = 200 /* looks at the cgroup, 10 ms apart */ };
+
 /*
  * The other role: descriptor 0 is a pipe whose end is the end of a supervisor, descriptor 1 the directory of its cgroup. Kills what is left in the cgroup and removes it.
+ *
+ * In the tier subprocess the keepers are in the cgroup, too. They end the program at once, but have
+ * its working directory to remove after that, so they get two seconds before anything is killed.
  */
 static int be_janitor(const char *name)
 {
@@ -235,8 +240,8 @@ static int be_janitor(const char *name)
 	if (directory < 0)
 		return 0; /* the supervisor has removed it */
 	kill_file = openat(directory, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-	for (int attempt = 0; attempt < 200; attempt++) {
-		if (kill_file >= 0 && write(kill_file, "1", 1) != 1)
+	for (int attempt = 0; attempt < JANITOR_GRACE + 200; attempt++) {
+		if (attempt >= JANITOR_GRACE && kill_file >= 0 && write(kill_file, "1", 1) != 1)
 			break;
 		if (unlinkat(STDOUT_FILENO, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			return 0;
