@@ -229,6 +229,7 @@ def _():
 def _():
     if os.getuid() != 0 or not os.path.islink("/bin"):
         tap.skip("needs root and a merged /usr to make a split one of")
+    sandbox.need("pivot_root")
     place = leaks.scratch()
     # A root of its own, where /bin and /lib* are real directories with the same contents.
     script = """set -e
