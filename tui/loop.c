@@ -94,10 +94,6 @@ static void draw(struct console *c, struct turn *t, int64_t now)
 	screen_show(&c->cells, c->cursor_row, c->cursor_column);
 	t->drawn_ms = now;
 	t->at_once = false;
-	if (screen_ended_by()) {
-		t->ended_by = screen_ended_by();
-		c->quit = true;
-	}
 }
 
 /* Until when there is nothing to do, in milliseconds; -1: for ever. */
@@ -170,7 +166,6 @@ int loop_screen(struct console *c, struct error *err)
 			turn(c, &t);
 		c->has_screen = false;
 		screen_close(t.ended_by != 0);
-		t.ended_by = t.ended_by ? t.ended_by : screen_ended_by();
 	}
 	if (t.signals >= 0)
 		close(t.signals);

@@ -21,7 +21,6 @@
 
 #include "tui/draw/keys.h"
 #include "tui/draw/screen_crash.h"
-#include "tui/draw/screen_stall.h"
 #include "tui/draw/screen_stderr.h"
 
 #define SIZE_MOST 1000 /* lines or columns */
@@ -134,22 +133,48 @@ int screen_open(enum theme theme, struct error *err)
 	start_color();
 	use_default_colors();
 	screen_crash_arm();
-	screen_stall_arm(S.fd);
 	screen_stderr_keep();
 	screen_theme(theme);
 	return 0;
 }
 
+/*
+ * A terminal that nobody reads takes nothing for as long as it likes, and ncurses writes until it is taken.
+ * Signals that end the console do so at once meanwhile (screen_crash.c puts the terminal back).
+ */
+static void let_signals_end(bool at_once)
+{
+	static const int ENDS[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++)
+		sigaddset(&ends, ENDS[i]);
+	sigprocmask(at_once ? SIG_UNBLOCK : SIG_BLOCK, &ends, NULL);
+}
+
+bool screen_takes(void)
+{
+	struct pollfd out = { STDOUT_FILENO, POLLOUT, 0 };
+
+	return poll(&out, 1, 0) != 0;
+}
+
 void screen_close(bool hurry)
 {
+	bool takes_nothing = hurry && !screen_takes();
+
 	if (!S.screen)
 		return;
-	screen_stall_begin(hurry);
-	clear();
-	refresh();
-	endwin();
-	screen_stall_end();
-	screen_stall_disarm();
+	if (takes_nothing) {
+		screen_crash_put_back();
+	} else {
+		let_signals_end(true);
+		clear();
+		refresh();
+		endwin();
+		let_signals_end(false);
+	}
 	screen_crash_disarm();
 	delscreen(S.screen);
 	S.screen = NULL;
@@ -158,8 +183,7 @@ void screen_close(bool hurry)
 	S.tty = NULL;
 	S.fd = -1;
 	cells_free(&S.shown);
-	/* A terminal that took nothing takes no messages either. */
-	if (!screen_stall_gave_up())
+	if (!takes_nothing)
 		screen_stderr_release();
 }
 
@@ -278,21 +302,9 @@ void screen_show(const struct cells *c, int cursor_row, int cursor_column)
 	if (cursor_row >= 0)
 		move(cursor_row, cursor_column);
 	wnoutrefresh(stdscr);
-	screen_stall_begin(false);
+	let_signals_end(true);
 	doupdate();
-	screen_stall_end();
-}
-
-bool screen_takes(void)
-{
-	struct pollfd out = { STDOUT_FILENO, POLLOUT, 0 };
-
-	return poll(&out, 1, 0) != 0;
-}
-
-int screen_ended_by(void)
-{
-	return screen_stall_signal();
+	let_signals_end(false);
 }
 
 void screen_bell(void)

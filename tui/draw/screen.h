@@ -23,7 +23,7 @@ bool screen_is_possible(void);
 /* Returns 0, or -1 with an error when the terminal's kind is not known. One at a time. */
 int screen_open(enum theme theme, struct error *err);
 
-/* hurry: a signal asks for the end, which comes within a second whatever the terminal does. */
+/* hurry: a signal asks for the end, and a terminal that takes nothing is given up. */
 void screen_close(bool hurry);
 
 /* What to poll(2) for keys. */
@@ -43,9 +43,6 @@ void screen_show(const struct cells *c, int cursor_row, int cursor_column);
 
 /* Whether the terminal takes anything: else a picture waits until it does, and keys and the daemon do not. */
 bool screen_takes(void);
-
-/* The signal that asked for the end while a picture was sent, or 0. */
-int screen_ended_by(void);
 
 /* Everything is sent again at the next screen_show. */
 void screen_redraw(void);

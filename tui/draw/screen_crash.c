@@ -19,7 +19,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-static const int FAULTS[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS };
+/* The last four are blocked, and read from a descriptor, but for the time that a picture is sent. */
+static const int FATAL[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 
 static struct {
 	int fd;
@@ -27,7 +28,7 @@ static struct {
 	bool has_mode;
 	char bytes[256];
 	size_t length;
-	struct sigaction before[sizeof FAULTS / sizeof *FAULTS];
+	struct sigaction before[sizeof FATAL / sizeof *FATAL];
 	char stack[32768];
 } C;
 
@@ -41,7 +42,7 @@ void screen_crash_put_back(void)
 		tcsetattr(C.fd, TCSANOW, &C.mode);
 }
 
-static void on_fault(int number)
+static void on_fatal(int number)
 {
 	screen_crash_put_back();
 	raise(number); /* SA_RESETHAND: the default now */
@@ -64,7 +65,7 @@ void screen_crash_arm(void)
 {
 	static const char *const CAPABILITIES[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
 	const stack_t stack = { .ss_sp = C.stack, .ss_size = sizeof C.stack };
-	struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
+	struct sigaction action = { .sa_handler = on_fatal, .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 
 	C.length = 0;
 	for (size_t i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
@@ -74,12 +75,12 @@ void screen_crash_arm(void)
 			tputs(text, 1, keep);
 	}
 	sigaltstack(&stack, NULL);
-	for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++)
-		sigaction(FAULTS[i], &action, &C.before[i]);
+	for (size_t i = 0; i < sizeof FATAL / sizeof *FATAL; i++)
+		sigaction(FATAL[i], &action, &C.before[i]);
 }
 
 void screen_crash_disarm(void)
 {
-	for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++)
-		sigaction(FAULTS[i], &C.before[i], NULL);
+	for (size_t i = 0; i < sizeof FATAL / sizeof *FATAL; i++)
+		sigaction(FATAL[i], &C.before[i], NULL);
 }
