@@ -257,11 +257,11 @@ void event_log_limit(struct event_log *log, const char *limit, int64_t value)
 	emit_flush(log->emitter);
 }
 
-void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us)
+void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us, int64_t time_ns)
 {
 	if (!log)
 		return;
-	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED, 0);
+	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED, time_ns);
 	emit_duration(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);

@@ -28,10 +28,12 @@ struct refused_call {
 	uint64_t count;
 	bool internet;         /* it would have been a socket of the internet */
 	struct outward to;     /* an address outside that it was for; no host: none */
+	int64_t time_ns;       /* when it came, CLOCK_REALTIME; of several the first */
 };
 
-/* A process that was seen. */
+/* A process that was seen, at time_ns of CLOCK_REALTIME. */
 struct process_seen {
+	int64_t time_ns;
 	pid_t outside, inside; /* as the host numbers it (0: it is gone), and as the sandbox does */
 	pid_t parent;          /* inside */
 	const char *command;
@@ -56,7 +58,7 @@ void event_log_file(struct event_log *log, const struct event *e, const char *ru
 void event_log_output(struct event_log *log, bool is_error, const char *bytes, size_t length);
 
 void event_log_limit(struct event_log *log, const char *limit, int64_t value);
-void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us);
+void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us, int64_t time_ns);
 
 /* resource.sample, and net.denied for what the kernel refused and nothing else is known of. */
 void event_log_sample(struct event_log *log, const struct report *sample, uint32_t refused, int64_t elapsed_us);
@@ -66,8 +68,8 @@ void event_log_process(struct event_log *log, const struct process_seen *process
 /* It is another program now, for the count-th time since that was last told; the command is the last one's. */
 void event_log_became(struct event_log *log, const struct process_seen *process, uint64_t count);
 
-/* A process is gone; status in wait(2) form where it is known. outside as in process_seen. */
-void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status);
+/* A process is gone; status in wait(2) form where it is known. Of *process the numbers and the time. */
+void event_log_gone(struct event_log *log, const struct process_seen *process, bool is_known, int status);
 
 /* syscall.denied and, where it is one of the network, net.denied; a call with an address is only the latter. */
 void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);

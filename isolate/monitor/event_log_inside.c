@@ -27,13 +27,13 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 		return;
 	log->observes_network = true;
 	if (refused > 0) {
-		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, s->time_ns);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
 		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
 		emit_number(log->emitter, EVENT_FIELD_COUNT, refused);
 		emit_end(log->emitter);
 	}
-	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, 0);
+	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, s->time_ns);
 	emit_number(log->emitter, EVENT_FIELD_CPU, (int64_t)(s->usage.user_us / 1000));
 	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
 	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
@@ -46,7 +46,7 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 static void tell_process(struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
 {
 	log->observes_processes = true;
-	emit_begin(log->emitter, type, 0);
+	emit_begin(log->emitter, type, p->time_ns);
 	emit_number(log->emitter, EVENT_FIELD_PID, p->outside);
 	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->inside);
 	if (type == EVENT_TYPE_PROCESS_STARTED)
@@ -70,14 +70,14 @@ void event_log_became(struct event_log *log, const struct process_seen *p, uint6
 		tell_process(log, EVENT_TYPE_PROCESS_EXECUTED, p, count);
 }
 
-void event_log_gone(struct event_log *log, pid_t outside, pid_t inside, bool is_known, int status)
+void event_log_gone(struct event_log *log, const struct process_seen *p, bool is_known, int status)
 {
 	if (!log)
 		return;
-	emit_begin(log->emitter, EVENT_TYPE_PROCESS_EXITED, 0);
-	if (outside > 0)
-		emit_number(log->emitter, EVENT_FIELD_PID, outside);
-	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, inside);
+	emit_begin(log->emitter, EVENT_TYPE_PROCESS_EXITED, p->time_ns);
+	if (p->outside > 0)
+		emit_number(log->emitter, EVENT_FIELD_PID, p->outside);
+	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->inside);
 	if (is_known)
 		emit_number(log->emitter, EVENT_FIELD_STATUS, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	emit_end(log->emitter);
@@ -112,7 +112,7 @@ static void tell_who(struct event_log *log, const struct refused_call *call)
 
 static void tell_network(struct event_log *log, const struct refused_call *call, const char *rule)
 {
-	emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, 0);
+	emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, call->time_ns);
 	emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
 	emit_text(log->emitter, EVENT_FIELD_RULE, rule);
 	if (call->to.host[0]) {
@@ -134,7 +134,7 @@ void event_log_call(struct event_log *log, const struct refused_call *call, cons
 	if (call->to.host[0]) {
 		tell_network(log, call, "network none");
 	} else {
-		emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, 0);
+		emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, call->time_ns);
 		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
 		tell_arguments(log, call);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");

@@ -97,19 +97,26 @@ static void count_refusal(struct result *result, const char *name, const struct 
 	}
 }
 
-static void take(struct notify *n, const struct seccomp_notif *request, pid_t process, const struct outward *to, const char comm[16], int64_t now_us)
+static void take(struct notify *n, const struct receiver_call *in, pid_t process,
+		 const struct outward *to, const char comm[16])
 {
+	const struct seccomp_notif *request = &in->request;
+	const int64_t now_us = clock_now_us();
 	char text[24];
 	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
 	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + (unsigned)process + to->port) % NOTIFY_SLOTS];
 
 	count_refusal(n->result, name, to);
 	if (is_repeat(slot, request, process, to) && now_us - slot->since_us < WINDOW_US) {
-		slot->held++;
+		if (slot->held++ == 0)
+			slot->call.time_ns = in->time_ns;
 		return;
 	}
 	release(n, slot);
-	*slot = (struct notify_slot){ .used = true, .number = request->data.nr, .since_us = now_us, .call = { .pid = process, .count = 1, .to = *to } };
+	*slot = (struct notify_slot){
+		.used = true, .number = request->data.nr, .since_us = now_us,
+		.call = { .pid = process, .count = 1, .to = *to, .time_ns = in->time_ns },
+	};
 	snprintf(slot->name, sizeof slot->name, "%s", name);
 	memcpy(slot->call.comm, comm, sizeof slot->call.comm);
 	for (int i = 0; i < 6; i++) {
@@ -134,8 +141,9 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 }
 
 /* While the call waits, its process is there to be looked at; who calls is told of first, and before it who was made before. */
-static void serve_watched(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
+static void serve_watched(struct notify *n, const struct receiver_call *in)
 {
+	const struct seccomp_notif *request = &in->request;
 	enum watched kind = filter_watched(n->profile, n->own_network, &request->data);
 	struct outward to = { .port = 0 };
 	bool is_told = kind == WATCHED_REFUSED;
@@ -143,26 +151,27 @@ static void serve_watched(struct notify *n, const struct seccomp_notif *request,
 	char comm[16];
 
 	if (kind == WATCHED_PROCESS)
-		processes_begins(n->processes, n->log, process, now_us);
+		processes_begins(n->processes, n->log, process, in->time_ns);
 	else
-		process = processes_notice(n->processes, n->log, process);
+		process = processes_notice(n->processes, n->log, process, in->time_ns);
 	if (kind == WATCHED_ADDRESS)
 		is_told = witness_address(n->processes->witness, request, process, &to);
 	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
 	/* Told before it is answered: who has answered is free to look at what the program does next. */
 	if (is_told)
-		take(n, request, process, &to, comm, now_us);
+		take(n, in, process, &to, comm);
 	answer(n, request->id, kind != WATCHED_REFUSED);
 }
 
 /* Where nobody watches, refusals are counted and that is all. */
-static void serve(struct notify *n, const struct seccomp_notif *request, int64_t now_us)
+static void serve(struct notify *n, const struct receiver_call *in)
 {
+	const struct seccomp_notif *request = &in->request;
 	char text[24];
 
 	if (n->log) {
-		serve_watched(n, request, now_us);
+		serve_watched(n, in);
 		return;
 	}
 	count(&n->result->calls, filter_call_name(request->data.arch, request->data.nr, text, sizeof text));
@@ -192,7 +201,7 @@ void notify_begin(struct notify *n, int listener, const struct confine_limits *l
 }
 
 /* Without a thread that takes them, calls are taken here. */
-static bool receive(struct notify *n, union receiver_request *in, bool *is_over)
+static bool receive(struct notify *n, struct receiver_call *in, bool *is_over)
 {
 	struct pollfd ready = { n->listener, POLLIN, 0 };
 
@@ -204,8 +213,7 @@ static bool receive(struct notify *n, union receiver_request *in, bool *is_over)
 		*is_over = !(ready.revents & POLLIN);
 		if (*is_over)
 			return false;
-		memset(in, 0, sizeof *in);
-	} while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, &in->request) != 0); /* interrupted, or the caller died */
+	} while (!receiver_receive(n->listener, in)); /* interrupted, or the caller died */
 	return true;
 }
 
@@ -225,13 +233,13 @@ void notify_close(struct notify *n)
 
 bool notify_read(struct notify *n, int64_t now_us)
 {
-	union receiver_request in;
+	struct receiver_call in;
 	bool is_over = false;
 
 	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in, &is_over); i++) {
 		if (n->before)
 			n->before(n->context);
-		serve(n, &in.request, now_us);
+		serve(n, &in);
 	}
 	if (is_over)
 		notify_close(n);

@@ -127,7 +127,10 @@ static void begin(struct processes *p, struct event_log *log, const struct proce
 
 static void tell_program(struct process *known, struct event_log *log, uint64_t count)
 {
-	struct process_seen seen = { .outside = known->outside, .inside = known->inside, .command = known->command };
+	struct process_seen seen = {
+		.time_ns = known->time_ns, .outside = known->outside, .inside = known->inside,
+		.command = known->command,
+	};
 
 	event_log_became(log, &seen, count);
 }
@@ -143,8 +146,10 @@ static void release(struct process *known, struct event_log *log)
  * A known one calls again what a program begins with: it is another program now, or says so, since its command line is its own to write. After some in a second the others are counted, and the
  * last is told with their number.
  */
-static void notice_program(struct processes *p, struct process *known, struct event_log *log, int64_t now_us)
+static void notice_program(struct processes *p, struct process *known, struct event_log *log,
+			   int64_t time_ns)
 {
+	const int64_t now_us = clock_now_us();
 	char command[WITNESS_COMMAND], *copy;
 
 	if (!witness_command(p->witness, known->outside, command) || strcmp(command, known->command) == 0 || (known->pidfd >= 0 && !process_end_is_held(known->pidfd)))
@@ -159,6 +164,7 @@ static void notice_program(struct processes *p, struct process *known, struct ev
 	}
 	free(known->command);
 	known->command = copy;
+	known->time_ns = time_ns;
 	if (known->told++ < EXECUTED_MOST)
 		tell_program(known, log, 1);
 	else
@@ -205,10 +211,11 @@ static void read_command(struct processes *p, pid_t outside, pid_t made_by, char
 }
 
 /* Takes up a process by its main thread, whose status was read. */
-static void learn(struct processes *p, struct event_log *log, pid_t outside, const char *status)
+static void learn(struct processes *p, struct event_log *log, pid_t outside, const char *status,
+		  int64_t time_ns)
 {
 	char parent[4096], command[WITNESS_COMMAND];
-	struct process_seen seen = { .outside = outside, .command = command };
+	struct process_seen seen = { .time_ns = time_ns, .outside = outside, .command = command };
 	pid_t made_by = (pid_t)number_after(status, "\nPPid:");
 	int pidfd = hold(p, outside);
 
@@ -230,7 +237,7 @@ static void learn(struct processes *p, struct event_log *log, pid_t outside, con
 	begin(p, log, &seen, pidfd, seen.parent == 1 || made_by == p->first);
 }
 
-pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns)
 {
 	char status[4096];
 	pid_t process;
@@ -242,18 +249,18 @@ pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread)
 	process = (pid_t)number_after(status, "\nTgid:");
 	if (process != thread && (is_known(p, process) || read_status(process, status, sizeof status) <= 0))
 		return process;
-	learn(p, log, process, status);
+	learn(p, log, process, status, time_ns);
 	return process;
 }
 
-void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t now_us)
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns)
 {
 	struct process *known = find_outside(p, thread);
 
 	if (known)
-		notice_program(p, known, log, now_us);
+		notice_program(p, known, log, time_ns);
 	else
-		processes_notice(p, log, thread);
+		processes_notice(p, log, thread, time_ns);
 }
 
 /* proc_loadavg(5), of this process's namespace. */
@@ -284,7 +291,7 @@ static bool find_made(struct processes *p, struct event_log *log, pid_t number)
 		return true;
 	made_by = (pid_t)number_after(status, "\nPPid:");
 	if (number_after(status, "\nTgid:") == number && (made_by == p->first || is_known(p, made_by)))
-		learn(p, log, number, status);
+		learn(p, log, number, status, 0);
 	return true;
 }
 
@@ -337,7 +344,10 @@ void processes_look(struct processes *p, struct event_log *log, pid_t newest)
 
 void processes_reported(struct processes *p, struct event_log *log, const struct report *r, pid_t outside)
 {
-	struct process_seen seen = { .outside = outside, .inside = (pid_t)r->pid, .parent = (pid_t)r->parent, .command = r->context };
+	struct process_seen seen = {
+		.time_ns = r->time_ns, .outside = outside, .inside = (pid_t)r->pid,
+		.parent = (pid_t)r->parent, .command = r->context,
+	};
 
 	/* Where there is no namespace of processes the numbers are the host's. */
 	bool is_of_init = r->parent == 1 || (outside == (pid_t)r->pid && (pid_t)r->parent == p->first);
@@ -346,12 +356,16 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 		begin(p, log, &seen, outside > 0 ? hold(p, outside) : -1, is_of_init);
 }
 
-static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known, int status)
+/* Time 0 is now. */
+static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known,
+		int status, int64_t time_ns)
 {
+	const struct process_seen seen = { time_ns, gone->outside, gone->inside, 0, NULL };
+
 	release(gone, log);
 	if (p->before_end)
 		p->before_end(p->context, gone->outside);
-	event_log_gone(log, gone->outside, gone->inside, is_known, status);
+	event_log_gone(log, &seen, is_known, status);
 	let_go(p, gone->pidfd);
 	free(gone->command);
 	p->gone[p->next_gone].inside = gone->inside;
@@ -371,7 +385,7 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
 		return;
 	says_how = r->count == 1 || process_end_read(known->outside, known->pidfd, &status);
 	if (known->pidfd < 0 || says_how || !process_end_is_held(known->pidfd))
-		end(p, log, known, says_how, status);
+		end(p, log, known, says_how, status, r->time_ns);
 }
 
 /*
@@ -391,7 +405,7 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 		return;
 	}
 	if (is_over || epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
-		end(p, log, gone, says_how, status);
+		end(p, log, gone, says_how, status, 0);
 }
 
 unsigned processes_collect(struct processes *p)
@@ -428,7 +442,7 @@ void processes_close(struct processes *p, struct event_log *log)
 		processes_tell_ended(p, log);
 	} while (p->count < before);
 	while (p->count > 0)
-		end(p, log, &p->live[0], false, 0);
+		end(p, log, &p->live[0], false, 0, 0);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	p->epoll = -1;

@@ -31,6 +31,7 @@ struct processes {
 		pid_t inside, outside;
 		int pidfd;            /* -1: nobody can say when it ends but PID 1 */
 		char *command;        /* what was last seen of its command line; owned */
+		int64_t time_ns;      /* when it became that, CLOCK_REALTIME */
 		int64_t since_us;     /* of the window in which so many programs were told, and others are held */
 		unsigned told;
 		uint64_t held;
@@ -47,11 +48,14 @@ struct processes {
 	void *context;
 };
 
-/* A thread was noticed under the host's number. Tells of its process when it is new. Waits for nothing. Returns the process's number on the host, as far as that can be found out. */
-pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread);
+/*
+ * A thread was noticed under the host's number, at a time (CLOCK_REALTIME). Tells of its process when
+ * that is new. Waits for nothing. Returns the process's number on the host, as far as it can be found.
+ */
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns);
 
 /* The same of a process at its beginning: a known one has become another program. */
-void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t now_us);
+void processes_begins(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns);
 
 /* Tells of programs that were held back for a second. */
 void processes_flush(struct processes *p, struct event_log *log, int64_t now_us);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "isolate/base/thread.h"
+#include "isolate/monitor/emitter.h"
 
 #define TAKEN_MOST 128
 
@@ -31,10 +32,19 @@ struct receiver {
 	pthread_cond_t has_room;
 	pthread_t thread;
 	int listener, ready, stop;
-	union receiver_request taken[TAKEN_MOST];
+	struct receiver_call taken[TAKEN_MOST];
 	unsigned first, count;
 	bool is_over, ends;
 };
+
+bool receiver_receive(int listener, struct receiver_call *out)
+{
+	memset(out, 0, sizeof *out);
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &out->request) != 0)
+		return false;
+	out->time_ns = emitter_now_ns();
+	return true;
+}
 
 static void signal_fd(int fd)
 {
@@ -47,7 +57,7 @@ static void signal_fd(int fd)
 }
 
 /* Puts one into the list, when there is room. Returns false when the thread is to end. */
-static bool keep(struct receiver *r, const union receiver_request *in)
+static bool keep(struct receiver *r, const struct receiver_call *in)
 {
 	bool goes_on;
 
@@ -69,15 +79,13 @@ static void *work(void *context)
 	bool goes_on = true;
 
 	while (goes_on) {
-		union receiver_request in;
+		struct receiver_call in;
 
 		if (poll(polled, 2, -1) < 0)
 			continue; /* no signal comes here */
 		if (polled[1].revents || !(polled[0].revents & POLLIN))
 			break;
-		memset(&in, 0, sizeof in);
-		/* ENOENT: the caller was interrupted or has died, and nobody waits. */
-		if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &in.request) == 0)
+		if (receiver_receive(r->listener, &in))
 			goes_on = keep(r, &in);
 	}
 	pthread_mutex_lock(&r->lock);
@@ -121,7 +129,7 @@ int receiver_fd(const struct receiver *r)
 	return r->ready;
 }
 
-bool receiver_take(struct receiver *r, union receiver_request *out, bool *is_over)
+bool receiver_take(struct receiver *r, struct receiver_call *out, bool *is_over)
 {
 	uint64_t count;
 	bool has_one;

@@ -10,9 +10,13 @@
 
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* The kernel's structure may grow: it is given more room than it knows of. */
-union receiver_request { struct seccomp_notif request; char room[256]; };
+/* A call, and when it was taken (CLOCK_REALTIME). The kernel's structure may grow: it has more room. */
+struct receiver_call {
+	union { struct seccomp_notif request; char room[256]; };
+	int64_t time_ns;
+};
 
 struct receiver;
 
@@ -23,7 +27,10 @@ struct receiver *receiver_new(int listener);
 int receiver_fd(const struct receiver *r);
 
 /* The next call that waits for its answer. Returns false when there is none now; *is_over then says whether there will be no more. */
-bool receiver_take(struct receiver *r, union receiver_request *out, bool *is_over);
+bool receiver_take(struct receiver *r, struct receiver_call *out, bool *is_over);
+
+/* Takes one with the ioctl(2) itself. Returns false with errno: ENOENT when its caller waits no more. */
+bool receiver_receive(int listener, struct receiver_call *out);
 
 /* Ends the thread. Calls that were taken and not given are not answered before the listener is closed. NULL is nothing. */
 void receiver_free(struct receiver *r);

@@ -58,7 +58,7 @@ void order_read_until(void *execution, const struct event_head *refusal)
 
 	processes_look_until(&x->processes, x->log, refusal->newest);
 	if (x->notify.listener >= 0)
-		processes_notice(&x->processes, x->log, refusal->pid);
+		processes_notice(&x->processes, x->log, refusal->pid, refusal->time_ns);
 	read_streams(x, missing(&x->out, refusal->written[0]), missing(&x->errors, refusal->written[1]));
 }
 

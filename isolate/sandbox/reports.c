@@ -26,7 +26,7 @@
 #include "isolate/sandbox/verdict.h"
 
 
-static void on_paused(struct execution *x, bool paused)
+static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 {
 	/* The clock stops for who asked, and for nobody inside. */
 	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
@@ -39,7 +39,7 @@ static void on_paused(struct execution *x, bool paused)
 	}
 	x->paused = paused;
 	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
-	event_log_paused(x->log, paused, loop_elapsed_us(x));
+	event_log_paused(x->log, paused, loop_elapsed_us(x), time_ns);
 }
 
 /* The filter is in force, and says here what it refuses. */
@@ -177,7 +177,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		break;
 	case REPORT_STOPPED:
 	case REPORT_CONTINUED:
-		on_paused(x, r->kind == REPORT_STOPPED);
+		on_paused(x, r->kind == REPORT_STOPPED, r->time_ns);
 		break;
 	}
 	loop_close(fds, count);

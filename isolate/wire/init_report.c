@@ -14,7 +14,7 @@
 #include "isolate/wire/limits.h"
 #include "isolate/base/message.h"
 
-_Static_assert(sizeof(struct report) == 48 + 40 + 256, "a report has no padding");
+_Static_assert(sizeof(struct report) == 56 + 40 + 256, "a report has no padding");
 
 void report_init(struct report *r, enum report_kind kind)
 {
@@ -30,6 +30,8 @@ void report_stamp(struct report *r)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	r->at_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	clock_gettime(CLOCK_REALTIME, &now);
+	r->time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void report_failure(struct report *r, const struct error *err)
@@ -69,6 +71,8 @@ bool report_parse(const void *bytes, size_t length, struct report *out)
 	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->limits > REPORT_LIMITS || out->pid > INT32_MAX || out->parent > INT32_MAX)
 		return false;
 	if (out->error < 0 || out->error > 4095 || out->status < 0 || out->status > 0xffff)
+		return false;
+	if (out->time_ns < 0)
 		return false;
 	if (memchr(out->context, '\0', sizeof out->context) == NULL)
 		return false;

@@ -55,7 +55,8 @@ struct report {
 	uint32_t limits;        /* enum report_limit bits */
 	uint32_t count;
 	uint32_t pid, parent;   /* as the sandbox numbers them */
-	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds */
+	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds; for durations */
+	int64_t time_ns;        /* the same moment: CLOCK_REALTIME, nanoseconds; for events */
 	struct report_usage usage;
 	char context[256];
 };

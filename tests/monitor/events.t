@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--events: what happens during a run, each thing with its rule and process, in order, and nothing that the schema does not know."""
 import base64
+import datetime
 import json
 import os
 import platform
@@ -257,6 +258,40 @@ def _():
     denied = next(i for i, e in enumerate(events) if e["type"] == "fs.denied" and e["data"]["path"].endswith("/.env"))
     said = next(i for i, e in enumerate(events) if e["type"] == "output.stdout" and "said" in e["data"]["text"])
     tap.ok(denied < said, "the refusal is number %d and the word on it %d" % (denied, said))
+
+
+@tap.test("an event has the time at which it happened, however late the supervisor looks")
+def _():
+    need_fuse()
+    directory = leaks.scratch()
+    tree, name = os.path.join(directory, "tree"), os.path.join(directory, "events")
+    os.mkdir(tree)
+    os.chmod(directory, 0o755)
+    open(os.path.join(tree, ".env"), "w").close()
+    code = ("import os, signal, sys, time\n"
+            "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+            "print('up', flush=True)\nsignal.sigwait([signal.SIGUSR1])\n"
+            "os.path.exists(sys.argv[1] + '/.env')\ntime.sleep(1)\n")
+    process = sandbox.start("run", "--events", name, "--ro", tree, "--", PYTHON, "-c", code, tree)
+    tap.equal(process.stdout.readline(), b"up\n", "it runs")
+    with open(name, encoding="utf-8") as file:
+        started = of(map(json.loads, file), "process.started")
+    program = started[0]["data"]["pid"]
+    process.send_signal(signal.SIGSTOP)
+    try:
+        stopped = datetime.datetime.now(datetime.timezone.utc)
+        os.kill(program, signal.SIGUSR1)
+        tap.eventually(lambda: leaks.is_gone(program), "the program has ended", 10)
+        resumed = datetime.datetime.now(datetime.timezone.utc)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    tap.equal(sandbox.finish(process)[0], 0, "status")
+    with open(name, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    for kind in ("fs.denied", "resource.sample"):
+        times = [datetime.datetime.fromisoformat(e["time"][:-1] + "+00:00") for e in of(events, kind)]
+        tap.ok(any(stopped <= time <= resumed for time in times),
+               "%s between %s and %s: %s" % (kind, stopped, resumed, times))
 
 
 def through_pipe(count, slowness):
