@@ -69,7 +69,6 @@ void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t fl
 	now_ns = view_now_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	h.time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	h.is_placed = kind == EVENT_DENIED && written_look(&v->written, h.written) && load_newest(&v->awake.load, &h.newest);
 	asker = who_is(v, fuse_req_ctx(req)->pid, now_ns);
 	h.pid = asker->process;
 	memcpy(h.comm, asker->comm, sizeof h.comm);

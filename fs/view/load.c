@@ -25,13 +25,6 @@ static bool read_load(int fd, int *running, pid_t *newest)
 	return proc_loadavg(text, running, newest);
 }
 
-bool load_newest(const struct load *l, pid_t *number)
-{
-	int running;
-
-	return l->fd >= 0 && read_load(l->fd, &running, number);
-}
-
 bool load_is_crowded(struct load *l, int room, int64_t age_ns, int64_t now_ns)
 {
 	if (now_ns - l->sampled_ns >= age_ns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much can run on this machine at this moment, and which number it gave to a process last: proc_loadavg(5), read anew as often as somebody needs to know. */
+/* How much can run on this machine at this moment: proc_loadavg(5), read anew when asked. */
 #ifndef CORDON_FS_VIEW_LOAD_H
 #define CORDON_FS_VIEW_LOAD_H
 
@@ -16,9 +16,6 @@ struct load {
 
 /* To be asked before a filter forbids it. The descriptor is the caller's. */
 struct load load_here(void);
-
-/* The number that was given last to a process or thread of this machine, as this process sees them. Returns false where it cannot be known. */
-bool load_newest(const struct load *l, pid_t *number);
 
 /* Whether more can run than `room`, this process included, or that cannot be known. What was seen is taken to hold for age_ns. */
 bool load_is_crowded(struct load *l, int room, int64_t age_ns, int64_t now_ns);

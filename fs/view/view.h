@@ -18,7 +18,6 @@
 #include "fs/view/object.h"
 #include "fs/view/view_policy.h"
 #include "fs/view/node_tree.h"
-#include "fs/view/written.h"
 
 #define VIEW_TREES_MAX 1024
 #define VIEW_BLOCK (1u << 20) /* most that is read at a time */
@@ -88,7 +87,6 @@ struct view {
 	struct awake awake;      /* whether to sleep between two requests */
 	struct nearby nearby;    /* which thread answers */
 	int32_t asker;           /* the thread that waits for an answer, or 0 */
-	struct written_view written; /* where a refusal stands in what the program writes */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];

@@ -23,7 +23,7 @@
 #define WINDOW_NS INT64_C(1000000000)
 #define BATCH_NS INT64_C(5000000)   /* at least so long between two datagrams: a record after a silence goes at once, many travel together */
 
-_Static_assert(sizeof(struct event_head) == 80, "an event has no padding");
+_Static_assert(sizeof(struct event_head) == 56, "an event has no padding");
 
 struct slot {
 	struct event_head head;
@@ -176,7 +176,6 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 			if (slot->held == 0) {
 				s->waiting++;
 				slot->head.time_ns = head->time_ns;
-				slot->head.is_placed = 0; /* told later, it has no place among what is told by then */
 			}
 			slot->held += head->count;
 			return;
@@ -184,7 +183,7 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 	}
 	release(s, slot);
 	store(s, head, path, length);
-	/* A refusal, and what comes after a silence, goes at once: so it is there before whatever the program does next. */
+	/* A refusal, and what comes after a silence, goes at once. */
 	if (head->kind == EVENT_DENIED || now_ns - s->sent_ns >= BATCH_NS) {
 		send_all(s);
 		s->sent_ns = now_ns;
@@ -250,7 +249,8 @@ void event_finish(struct event_sink *s)
 static bool is_sound(const struct event_head *h)
 {
 	return h->magic == EVENT_MAGIC && h->kind >= EVENT_OPENED && h->kind <= EVENT_SUMMARY && h->path_length <= EVENT_PATH_MAX &&
-	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST && h->pid >= 0 && h->is_placed <= 1 && h->newest >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
+	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST &&
+	       h->pid >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
 	       memchr(h->comm, '\0', sizeof h->comm) != NULL;
 }
 

@@ -14,8 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "fs/view/written.h"
-
 enum event_kind {
 	EVENT_OPENED = 1,   /* fs.opened */
 	EVENT_DENIED,       /* fs.denied */
@@ -42,13 +40,10 @@ struct event_head {
 	uint32_t flags;
 	int32_t rule;                /* index in the policy, or one of the above, or -1: never named */
 	int32_t pid;                 /* in the namespace of whoever runs cordon; 0 when not known */
-	uint32_t is_placed;          /* 1: written and newest are known, else 0 */
+	uint32_t reserved;
 	uint64_t count;
 	int64_t time_ns;             /* CLOCK_REALTIME of the first of them */
 	char comm[16];               /* NUL-terminated; "" when not known */
-	uint64_t written[WRITTEN_STREAMS]; /* bytes that the program had written before the first of them (fs/view/written.h) */
-	int32_t newest;              /* number of the process or thread that was made last before it, as proc_loadavg(5) has it */
-	uint32_t reserved;
 };
 
 struct event {

@@ -2,8 +2,8 @@
 /*
  * cordon-view: the process that serves a view.
  *
- * The supervisor starts it with nothing but a socket on descriptor 3. The first datagram brings the configuration, a process in the sandbox's namespaces and, where somebody
- * watches, a page and an end of each of the program's output pipes (fs/view/written.h). It opens the named
+ * The supervisor starts it with nothing but a socket on descriptor 3. The first datagram brings the
+ * configuration and a process in the sandbox's namespaces. It opens the named
  * trees, has the mount made there, becomes the user that the program is on the host, gives up every privilege, takes a system call filter of its own that
  * leaves it nothing but reading, and only then answers the first request. It has a mount namespace of its own, where the view is not mounted, so it
  * cannot come to wait for itself, and where nothing appears that is mounted later. When the supervisor's end of the socket goes, it ends, and with it the last descriptor of the file system.
@@ -248,12 +248,12 @@ static int confine(struct start *s)
 
 static int set_up(struct start *s)
 {
-	int fds[2 + 1 + WRITTEN_STREAMS];
+	int fds[2];
 	const int room = CHANNEL_BYTES;
 	size_t count;
 	char byte;
 
-	if (message_receive(CONTROL_FD, &byte, 1, fds, sizeof fds / sizeof *fds, &count) <= 0 || (count != 2 && count != sizeof fds / sizeof *fds))
+	if (message_receive(CONTROL_FD, &byte, 1, fds, 2, &count) <= 0 || count != 2)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the configuration of the view");
 	s->config = plan_open(fds[0], &s->error);
 	close(fds[0]);
@@ -268,8 +268,6 @@ static int set_up(struct start *s)
 	s->view->awake = awake_here();
 	if (server_open(s->view, s->device, &s->error) < 0)
 		return -1;
-	if (count > 2 && written_attach(&s->view->written, fds[2], fds + 3) != 0)
-		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, errno, "mapping what the supervisor says of the program's output");
 	return confine(s);
 }
 

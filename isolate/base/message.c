@@ -17,7 +17,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-int message_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
+static int send_with(int flags, int socket, const void *bytes, size_t length, const int *fds,
+		     size_t fd_count)
 {
 	struct iovec part = { (void *)bytes, length };
 	union {
@@ -43,9 +44,19 @@ int message_send(int socket, const void *bytes, size_t length, const int *fds, s
 		message.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
 	}
 	do
-		sent = sendmsg(socket, &message, MESSAGE_FLAGS);
+		sent = sendmsg(socket, &message, MESSAGE_FLAGS | flags);
 	while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -1 : 0;
+}
+
+int message_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
+{
+	return send_with(0, socket, bytes, length, fds, fd_count);
+}
+
+int message_try(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
+{
+	return send_with(MSG_DONTWAIT, socket, bytes, length, fds, fd_count);
 }
 
 /* Takes the descriptors out of a received message; returns -1 when there were too many. */

@@ -20,6 +20,9 @@
  */
 int message_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count);
 
+/* The same without waiting: -1 with EAGAIN where there is no room. */
+int message_try(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count);
+
 /*
  * Receives one message. Returns its length (0 at the peer's end), or -1 with errno: EMSGSIZE when it does not fit, EPROTO when it brings more
  * descriptors than fd_capacity (all of them are closed then). Descriptors received are close-on-exec and belong to the caller.

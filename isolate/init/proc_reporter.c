@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PID 1 tells. See roster.h. It allocates nothing: it also runs in a process that was forked from a Python interpreter. */
+/*
+ * What PID 1 tells. See proc_reporter.h. It allocates nothing: it also runs in a process that was
+ * forked from a Python interpreter.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -8,16 +11,16 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate/base/message.h"
 #include "isolate/base/proc_file.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/init/usage.h"
@@ -25,15 +28,17 @@
 #define PATIENCE 20 /* fifths of a millisecond */
 #define LAST_PATIENCE_MS 300 /* for room, in all */
 
-/* Returns false when there was no room. Somebody who does not listen any more is told nothing. */
-static bool send_report(int socket, const struct report *report)
+/*
+ * Returns false when there was no room. A supervisor that does not listen any more is told nothing.
+ * A descriptor goes along unless this user has more in flight than RLIMIT_NOFILE.
+ */
+static bool send_report(int socket, const struct report *report, int fd)
 {
-	ssize_t sent;
+	int sent = message_try(socket, report, sizeof *report, &fd, fd >= 0);
 
-	do
-		sent = send(socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent >= 0 || errno != EAGAIN;
+	if (sent != 0 && errno == ETOOMANYREFS)
+		sent = message_try(socket, report, sizeof *report, NULL, 0);
+	return sent == 0 || errno != EAGAIN;
 }
 
 /* Returns false when the process is gone. */
@@ -45,12 +50,12 @@ static bool read_stat(pid_t pid, char *text, size_t size)
 	return proc_file_read(path, text, size) > 0;
 }
 
-/* Waits for room as long as r->patience_ms lasts, which is for the whole last look. Returns whether it was told. */
-static bool send_patiently(struct roster *r, const struct report *report)
+/* Waits for room while r->patience_ms lasts: from the last look on. Returns whether it was told. */
+static bool send_patiently(struct roster *r, const struct report *report, int fd)
 {
 	struct pollfd room = { r->socket, POLLOUT, 0 };
 
-	while (!send_report(r->socket, report)) {
+	while (!send_report(r->socket, report, fd)) {
 		if (r->patience_ms <= 0)
 			return false;
 		if (poll(&room, 1, 1) == 0)
@@ -63,13 +68,15 @@ static bool tell_process(struct roster *r, pid_t pid)
 {
 	struct report report;
 	char stat[1024];
-	bool has_memory = false;
+	bool has_memory = false, was_told;
 	ssize_t length;
+	int pidfd;
 
 	report_init(&report, REPORT_PROCESS);
 	report.pid = (uint32_t)pid;
 	if (read_stat(pid, stat, sizeof stat)) {
 		report.parent = (uint32_t)proc_stat_field(stat, PROC_STAT_PARENT);
+		report.count = report.parent == (uint32_t)getpid();
 		has_memory = proc_stat_field(stat, PROC_STAT_VIRTUAL) > 0; /* one that has ended has none */
 	}
 	length = proc_file_command(pid, report.context, sizeof report.context);
@@ -80,7 +87,11 @@ static bool tell_process(struct roster *r, pid_t pid)
 		nanosleep(&moment, NULL);
 		length = proc_file_command(pid, report.context, sizeof report.context);
 	}
-	return send_patiently(r, &report);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	was_told = send_patiently(r, &report, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	return was_told;
 }
 
 static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
@@ -91,7 +102,7 @@ static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
 	report.pid = (uint32_t)pid;
 	report.status = is_known ? status & 0xffff : 0;
 	report.count = is_known;
-	send_report(r->socket, &report);
+	send_patiently(r, &report, -1);
 }
 
 static void take(void *context, pid_t pid)
@@ -174,7 +185,7 @@ static void sample(struct roster *r)
 	if (no_route > r->no_route)
 		report.count = no_route - r->no_route < UINT32_MAX ? (uint32_t)(no_route - r->no_route) : UINT32_MAX;
 	r->no_route = no_route;
-	send_report(r->socket, &report);
+	send_report(r->socket, &report, -1);
 }
 
 void roster_look(struct roster *r, bool sample_now)
@@ -205,23 +216,15 @@ void roster_look_last(struct roster *r)
 {
 	r->patience_ms = LAST_PATIENCE_MS;
 	watch_each(r->whole_namespace, take, r);
-	r->patience_ms = 0;
 }
 
 void roster_reaped(struct roster *r, pid_t pid, int status)
 {
-	/* Those that ended since the last look and were collected by their own parents ended before this one was. */
-	for (unsigned i = 0; i < r->count;) {
-		pid_t known = r->known[i].pid;
-
-		if (known != pid && (kill(known, 0) == 0 || errno != ESRCH)) {
-			i++;
-			continue;
+	for (unsigned i = 0; i < r->count; i++)
+		if (r->known[i].pid == pid) {
+			r->known[i] = r->known[--r->count];
+			break;
 		}
-		r->known[i] = r->known[--r->count];
-		if (known != pid)
-			tell_gone(r, known, 0, false);
-	}
 	tell_gone(r, pid, status, true);
 }
 
@@ -230,5 +233,5 @@ void roster_say_paused(int socket, bool paused)
 	struct report report;
 
 	report_init(&report, paused ? REPORT_STOPPED : REPORT_CONTINUED);
-	send_report(socket, &report);
+	send_report(socket, &report, -1);
 }

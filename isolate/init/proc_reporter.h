@@ -2,9 +2,11 @@
 /*
  * What PID 1 tells while a program runs, where somebody watches: processes that come and go, and what all of them use.
  *
- * It is learnt by looking at /proc each time the memory is summed up (every 20 ms), and from the processes that PID 1 itself reaps. So one that lives for less than that may not
- * be seen from here: the supervisor hears of most at once (supervise/processes.h), and takes the word of PID 1 for the others. Nothing here waits but the last look, for a bounded time: a process
- * that finds no room is told of the next time, any other report is lost.
+ * It looks at /proc each time the memory is summed up (every 20 ms), and reaps. A process that
+ * lives for less than that may not be seen from here: the filter tells the supervisor of most
+ * (monitor/processes.h). Nothing here waits until the program has ended; from then on it waits for
+ * room in the socket, for a third of a second in all. Before, a process that finds no room is told
+ * the next time, any other report is lost.
  */
 #ifndef CORDON_ISOLATE_INIT_PROC_REPORTER_H
 #define CORDON_ISOLATE_INIT_PROC_REPORTER_H
@@ -19,7 +21,7 @@
 struct roster {
 	bool whole_namespace, own_network;
 	int socket;                   /* to the supervisor; reports are sent without waiting */
-	int patience_ms;              /* with a socket that has no room; 0 but for the last look */
+	int patience_ms;              /* with a socket that has no room; 0 until the last look */
 	int64_t sampled_ns;
 	uint64_t no_route;            /* the kernel's counter at the last sample */
 	unsigned count;
@@ -32,7 +34,10 @@ void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
 void roster_look(struct roster *r, bool sample_now);
 
-/* Looks for new ones only: before the program's end is told of, and the others are ended with it. Waits for room, for a third of a second at most. */
+/*
+ * Looks for new ones only: before the program's end is told, and the others are ended with it. From
+ * here on reports wait for room.
+ */
 void roster_look_last(struct roster *r);
 
 /* A process was reaped with this wait(2) status. */

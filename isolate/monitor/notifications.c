@@ -140,7 +140,7 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 		;
 }
 
-/* While the call waits, its process is there to be looked at; who calls is told of first, and before it who was made before. */
+/* While the call waits, its process is there to be looked at; its start is told before the call. */
 static void serve_watched(struct notify *n, const struct receiver_call *in)
 {
 	const struct seccomp_notif *request = &in->request;
@@ -148,14 +148,14 @@ static void serve_watched(struct notify *n, const struct receiver_call *in)
 	struct outward to = { .port = 0 };
 	bool is_told = kind == WATCHED_REFUSED;
 	pid_t process = (pid_t)request->pid;
-	char comm[16];
+	char comm[16], command[WITNESS_COMMAND];
 
-	if (kind == WATCHED_PROCESS)
-		processes_begins(n->processes, n->log, process, in->time_ns);
+	if (kind == WATCHED_PROCESS && witness_command(n->witness, process, command))
+		processes_begins(n->processes, n->log, process, command, in->time_ns);
 	else
 		process = processes_notice(n->processes, n->log, process, in->time_ns);
 	if (kind == WATCHED_ADDRESS)
-		is_told = witness_address(n->processes->witness, request, process, &to);
+		is_told = witness_address(n->witness, request, process, &to);
 	if (is_told)
 		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
 	/* Told before it is answered: who has answered is free to look at what the program does next. */
@@ -226,6 +226,8 @@ void notify_close(struct notify *n)
 {
 	receiver_free(n->receiver);
 	n->receiver = NULL;
+	witness_free(n->witness);
+	n->witness = NULL;
 	if (n->listener >= 0)
 		close(n->listener);
 	n->listener = -1;
@@ -236,9 +238,9 @@ bool notify_read(struct notify *n, int64_t now_us)
 	struct receiver_call in;
 	bool is_over = false;
 
-	for (int i = 0; i < AT_ONCE && n->listener >= 0 && clock_now_us() - now_us < TURN_US && receive(n, &in, &is_over); i++) {
-		if (n->before)
-			n->before(n->context);
+	for (int i = 0; i < AT_ONCE && clock_now_us() - now_us < TURN_US; i++) {
+		if (n->listener < 0 || !receive(n, &in, &is_over))
+			break;
 		serve(n, &in);
 	}
 	if (is_over)
@@ -248,6 +250,7 @@ bool notify_read(struct notify *n, int64_t now_us)
 
 void notify_flush(struct notify *n, int64_t now_us, bool all)
 {
+	event_log_unseen(n->log, witness_lost(n->witness));
 	for (size_t i = 0; i < NOTIFY_SLOTS; i++)
 		if (n->slots[i].held > 0 && (all || now_us - n->slots[i].since_us >= WINDOW_US))
 			release(n, &n->slots[i]);

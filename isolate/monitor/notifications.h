@@ -17,6 +17,7 @@
 #include "isolate/wire/record.h"
 #include "isolate/monitor/event_log.h"
 #include "isolate/monitor/processes.h"
+#include "isolate/monitor/remote_mem_reader.h"
 
 #define NOTIFY_SLOTS 64
 
@@ -26,10 +27,9 @@ struct notify {
 	bool own_network;            /* nothing outside can be reached: addresses are looked at */
 	struct event_log *log;
 	struct receiver *receiver;   /* NULL: calls are taken when they are looked at */
+	struct witness *witness;     /* reads what processes hold in memory */
 	struct processes *processes;
 	struct result *result;       /* its sums of what was refused */
-	void (*before)(void *);      /* called with the context before a call is told of, while its caller waits */
-	void *context;
 	struct notify_slot {
 		bool used;
 		int number;

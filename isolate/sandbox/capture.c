@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,31 +101,6 @@ static void keep(struct capture *c, const char *bytes, size_t length)
 	c->kept->dropped += length - kept;
 }
 
-size_t capture_waiting(const struct capture *c)
-{
-	struct pollfd ready = { c->source, POLLIN, 0 };
-	int bytes;
-
-	if (c->source < 0 || poll(&ready, 1, 0) <= 0)
-		return 0;
-	return (ready.revents & POLLIN) && ioctl(c->source, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 1;
-}
-
-static ssize_t take(struct capture *c, char *into, size_t most)
-{
-	ssize_t got;
-
-	most = most < CAPTURE_BLOCK ? most : CAPTURE_BLOCK;
-	if (c->written)
-		written_taking(c->written, c->stream, most);
-	got = read(c->source, into, most);
-	if (got > 0)
-		c->taken += (uint64_t)got;
-	if (c->written)
-		written_took(c->written, c->stream, got > 0 ? (size_t)got : 0);
-	return got;
-}
-
 int capture_read(struct capture *c, size_t most)
 {
 	while (most > 0 && c->source >= 0) {
@@ -135,7 +109,7 @@ int capture_read(struct capture *c, size_t most)
 		capture_pass(c);
 		if (capture_is_blocked(c) || c->source < 0)
 			break;
-		got = take(c, c->backlog, most);
+		got = read(c->source, c->backlog, most < CAPTURE_BLOCK ? most : CAPTURE_BLOCK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fs/view/written.h"
 #include "isolate/wire/record.h"
 
 #define CAPTURE_BLOCK 65536
@@ -25,9 +24,6 @@ struct capture {
 	int pass_errno;          /* why passing on failed, when it was not just that the reader is gone */
 	uint64_t limit;          /* most bytes to keep */
 	struct captured *kept;
-	uint64_t taken;          /* bytes in all */
-	unsigned stream;         /* what it is to `written` */
-	struct written *written; /* who is told of each read; may be NULL */
 	void (*tap)(void *context, const char *bytes, size_t length); /* sees every byte that is taken; may be NULL */
 	void *tap_context;
 };
@@ -36,9 +32,6 @@ struct capture {
 
 /* Makes the pipe. *write_end is for the program; the caller closes it. Returns 0 or -1 with errno. */
 int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end);
-
-/* How many bytes are there to be taken; 1 at the end of the stream, which a read finds; 0 when there is nothing to do. */
-size_t capture_waiting(const struct capture *c);
 
 /*
  * Takes what is there, at most `most` bytes of it, so that one stream cannot keep the loop. Returns 1 when more may come, 0 at the end or when the

@@ -23,10 +23,10 @@
 
 #include "isolate/init/reap.h"
 #include "isolate/base/clock.h"
-#include "isolate/sandbox/order.h"
 #include "isolate/sandbox/reports.h"
 
 #define GRACE_US INT64_C(300000)
+#define READ_AT_ONCE (256 * 1024) /* of one stream */
 
 void loop_set_timer(struct execution *x, int64_t at_us)
 {
@@ -221,15 +221,39 @@ static void on_caller(struct execution *x)
 
 static void on_notify(struct execution *x)
 {
-	/* What came before a call is told before it: the program waits in it, so all that it wrote is there to be read. A listener that is closed has left the epoll set by itself. */
+	/* A listener that is closed has left the epoll set by itself. */
 	notify_read(&x->notify, clock_now_us());
-	loop_watch_processes(x);
+	loop_watch_view(x);
 }
 
-void loop_watch_processes(struct execution *x)
+void loop_watch_view(struct execution *x)
 {
-	if (!x->watches_processes && x->processes.epoll >= 0)
-		x->watches_processes = loop_watch(x, x->processes.epoll, FROM_PROCESSES) == 0;
+	if (!x->watches_view && x->processes.count > 0)
+		x->watches_view = loop_watch(x, x->view.launch.control, FROM_VIEW) == 0;
+}
+
+/*
+ * Either the program is read, or its reader is waited for. A closed descriptor has left the epoll
+ * set.
+ */
+static void on_stream(struct execution *x, struct capture *c, enum source from, enum source to)
+{
+	struct epoll_event event = { .events = EPOLLOUT, .data.u32 = to };
+	bool was_blocked = capture_is_blocked(c);
+
+	capture_pass(c);
+	if (!capture_is_blocked(c) && c->source >= 0)
+		capture_read(c, READ_AT_ONCE);
+	if (capture_is_blocked(c) == was_blocked)
+		return;
+	if (!was_blocked) {
+		loop_unwatch(x, c->source);
+		epoll_ctl(x->epoll, EPOLL_CTL_ADD, c->pass_to, &event);
+	} else {
+		loop_unwatch(x, c->pass_to);
+		if (c->source >= 0)
+			loop_watch(x, c->source, from);
+	}
 }
 
 /* One wake-up, then silence until it is asked for again. */
@@ -267,12 +291,14 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_OUT:
 	case TO_OUT:
+		on_stream(x, &x->out, FROM_OUT, TO_OUT);
+		break;
 	case FROM_ERR:
 	case TO_ERR:
-		order_output(x);
+		on_stream(x, &x->errors, FROM_ERR, TO_ERR);
 		break;
 	case FROM_SERVER:
-		order_stream(x, &x->server, SIZE_MAX, FROM_SERVER, FROM_SERVER);
+		on_stream(x, &x->server, FROM_SERVER, FROM_SERVER);
 		break;
 	case FROM_TIMER:
 		on_timer(x);
@@ -297,7 +323,7 @@ static void on_event(struct execution *x, enum source source)
 		on_notify(x);
 		break;
 	case FROM_PROCESSES:
-		order_ends(x);
+		processes_ended(&x->processes, x->log);
 		break;
 	case TO_EVENTS:
 		event_log_flush(x->log);
@@ -311,8 +337,9 @@ int loop_run(struct execution *x)
 {
 	while (!x->gone) {
 		struct epoll_event events[SOURCES];
-		int count = order_wait(x, events);
+		int count = epoll_wait(x->epoll, events, SOURCES, -1);
 
+		witness_turn(x->notify.witness);
 		if (count < 0 && errno != EINTR)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
 		for (int i = 0; i < count; i++)

@@ -14,8 +14,6 @@
 #include "isolate/monitor/notifications.h"
 #include "isolate/sandbox/launch.h"
 #include "isolate/monitor/processes.h"
-#include "isolate/monitor/outside.h"
-#include "isolate/monitor/timeslice.h"
 #include "isolate/sandbox/terminal.h"
 #include "isolate/sandbox/view_client.h"
 #include "isolate/wire/execution_request.h"
@@ -38,16 +36,12 @@ struct execution {
 	struct composition composition;
 	struct cgroup cgroup;
 	struct view_server view;
-	struct prompt prompt;            /* while somebody watches */
-	struct outside outside;
-	struct written written;          /* how much of the output was taken */
 	struct event_log *log;           /* NULL: nobody watches */
 	struct notify notify;
 	struct processes processes;
 	uid_t outside_uid;               /* who the program is on the host */
 	gid_t outside_gid;
-	bool watches_processes;
-	bool end_is_first;               /* a process has ended before there was output */
+	bool watches_view;
 	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
 	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */
 	bool paused, asked_to_pause;
@@ -76,8 +70,11 @@ int loop_watch(struct execution *x, int fd, enum source source);
 /* And no more. */
 void loop_unwatch(struct execution *x, int fd);
 
-/* Watches for processes that end, from the first that is known on. */
-void loop_watch_processes(struct execution *x);
+/*
+ * Reads the view's events from the first known process on: its start is told before what it asks
+ * for.
+ */
+void loop_watch_view(struct execution *x);
 
 /* Sets everything off that ends the sandbox in good order. */
 void loop_end(struct execution *x);

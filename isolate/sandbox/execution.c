@@ -33,7 +33,6 @@
 #include "isolate/base/clock.h"
 #include "isolate/sandbox/runner_client.h"
 #include "isolate/sandbox/event_loop.h"
-#include "isolate/sandbox/order.h"
 #include "isolate/sandbox/refusal.h"
 #include "isolate/sandbox/verdict.h"
 
@@ -63,16 +62,27 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 	return server[0] < 0 || server[1] < 0 || capture_open(&x->server, -1, LAST_WORDS, &x->last_words, &server[2]) != 0 ? -1 : 0;
 }
 
-static int open_loop(struct execution *x)
+static int watch_all(struct execution *x)
 {
-	x->epoll = epoll_create1(EPOLL_CLOEXEC);
-	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (x->epoll < 0 || x->timer < 0 || fcntl(x->launch.control, F_SETFL, O_NONBLOCK) != 0 ||
-	    (x->inner >= 0 && fcntl(x->inner, F_SETFL, O_NONBLOCK) != 0) || loop_watch(x, x->launch.control, FROM_CONTROL) != 0 ||
-	    loop_watch(x, x->inner, FROM_INNER) != 0 || loop_watch(x, x->launch.pidfd, FROM_PROCESS) != 0 || loop_watch(x, x->timer, FROM_TIMER) != 0 ||
-	    loop_watch(x, x->out.source, FROM_OUT) != 0 || loop_watch(x, x->errors.source, FROM_ERR) != 0 || loop_watch(x, x->server.source, FROM_SERVER) != 0 ||
-	    loop_watch(x, x->streams->control, FROM_CALLER) != 0 || loop_watch(x, x->view.launch.control, FROM_VIEW) != 0 ||
-	    loop_watch(x, x->view_check, FROM_VIEW_CHECK) != 0)
+	const struct { int fd; enum source source; } watched[] = {
+		{ x->launch.control, FROM_CONTROL }, { x->inner, FROM_INNER },
+		{ x->launch.pidfd, FROM_PROCESS }, { x->timer, FROM_TIMER },
+		{ x->out.source, FROM_OUT }, { x->errors.source, FROM_ERR },
+		{ x->server.source, FROM_SERVER }, { x->streams->control, FROM_CALLER },
+		{ x->view_check, FROM_VIEW_CHECK }, { x->processes.epoll, FROM_PROCESSES },
+		/*
+		 * Where somebody watches, its events come after the first process:
+		 * loop_watch_view().
+		 */
+		{ x->log ? -1 : x->view.launch.control, FROM_VIEW },
+	};
+	bool is_open = x->epoll >= 0 && x->timer >= 0 && (!x->log || x->processes.epoll >= 0) &&
+		       fcntl(x->launch.control, F_SETFL, O_NONBLOCK) == 0 &&
+		       (x->inner < 0 || fcntl(x->inner, F_SETFL, O_NONBLOCK) == 0);
+
+	for (size_t i = 0; is_open && i < sizeof watched / sizeof *watched; i++)
+		is_open = loop_watch(x, watched[i].fd, watched[i].source) == 0;
+	if (!is_open)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
 	loop_set_timer(x, clock_now_us() + START_US);
 	if (x->feed.source >= 0)
@@ -80,8 +90,17 @@ static int open_loop(struct execution *x)
 	return 0;
 }
 
+static int open_loop(struct execution *x)
+{
+	x->epoll = epoll_create1(EPOLL_CLOEXEC);
+	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (x->log)
+		x->processes.epoll = epoll_create1(EPOLL_CLOEXEC);
+	return watch_all(x);
+}
+
 /* The sandbox's first process stands in its namespaces and waits for the plan: now the view can be mounted there. */
-static int start_view(struct execution *x, const int pipes[WRITTEN_STREAMS])
+static int start_view(struct execution *x)
 {
 	struct composition *c = &x->composition;
 	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
@@ -90,12 +109,8 @@ static int start_view(struct execution *x, const int pipes[WRITTEN_STREAMS])
 	if (c->view_config < 0)
 		return 0;
 	x->view.options = x->options;
-	if (x->log) {
-		x->view.written = &x->written;
-		x->view.pipes = pipes;
-		x->view.before = order_read_until;
-		x->view.context = x;
-	}
+	x->view.processes = &x->processes;
+	x->processes.first = x->launch.pid;
 	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
@@ -116,18 +131,11 @@ static void on_err(void *log, const char *bytes, size_t length)
 	event_log_output(log, true, bytes, length);
 }
 
-static int watch_output(struct execution *x)
+static void watch_output(struct execution *x)
 {
-	if (!x->log)
-		return 0;
-	if (written_open(&x->written) != 0)
-		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping account of the program's output");
 	x->out.tap = on_out;
 	x->errors.tap = on_err;
 	x->out.tap_context = x->errors.tap_context = x->log;
-	x->errors.stream = 1;
-	x->out.written = x->errors.written = &x->written;
-	return 0;
 }
 
 /* A socket that broke says only that PID 1 is gone, perhaps before the kernel has its end ready. */
@@ -180,8 +188,8 @@ static int start(struct execution *x, unsigned flags)
 			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
 		goto out;
 	}
-	if (watch_output(x) < 0)
-		goto out;
+	if (x->log)
+		watch_output(x);
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
 	request.inside_uid = x->composition.spawn.limits.uid;
 	request.inside_gid = x->composition.spawn.limits.gid;
@@ -197,7 +205,7 @@ static int start(struct execution *x, unsigned flags)
 		if (x->inner < 0)
 			goto out;
 	}
-	if (start_view(x, standard + 1) < 0)
+	if (start_view(x) < 0)
 		goto out;
 	if (message_send(x->launch.control, "P", 1, x->composition.fds, x->composition.fd_count) != 0) {
 		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the plan of the sandbox");
@@ -311,8 +319,6 @@ static void finish_streams(struct execution *x)
 	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
 	int64_t deadline = waits ? 0 : x->phase == STARTING || x->options->timeout_us == 0 ? 1 : x->started_us + x->options->timeout_us;
 
-	if (x->log)
-		order_read_all(x); /* in the order in which it happened, as far as the reader has room */
 	capture_finish(&x->out, deadline);
 	capture_finish(&x->errors, deadline);
 	capture_finish(&x->server, 1);
@@ -393,7 +399,6 @@ static void release(struct execution *x, int status)
 	event_log_close(x->log, x->result, status < 0 ? x->err : NULL);
 	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
-	written_close(&x->written);
 	compose_free(&x->composition);
 	buffer_free(&x->last_words.bytes);
 }
@@ -424,7 +429,6 @@ static struct execution *begin(struct error *err)
 	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
 	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
 	x->view = (struct view_server)VIEW_SERVER_INIT;
-	x->written = (struct written)WRITTEN_INIT;
 	x->notify.listener = x->processes.epoll = -1;
 	x->composition.view_config = x->composition.runner_socket = -1;
 	return x;
@@ -443,10 +447,7 @@ static int carry_out(struct execution *x, unsigned flags)
 		/* Only PID 1 may hold these now, or their end would never show. */
 		loop_close(x->composition.fds, x->composition.fd_count);
 		x->composition.fd_count = 0;
-		if (x->log)
-			prompt_begin(&x->prompt);
 		status = loop_run(x);
-		prompt_end(&x->prompt);
 	}
 	terminal_restore(&x->terminal);
 	return status == 0 && !x->view.interrupted ? conclude(x) : status;

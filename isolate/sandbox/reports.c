@@ -21,10 +21,45 @@
 #include "isolate/base/message.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/base/clock.h"
-#include "isolate/sandbox/news.h"
-#include "isolate/sandbox/order.h"
 #include "isolate/sandbox/verdict.h"
 
+#define OWED_US INT64_C(2000000)
+
+/*
+ * How many the kernel refused for want of a route that were not told with their address. Those that
+ * were are in its count too, some of them samples later; what is not found there for OWED_US after
+ * the last was told was refused for another reason.
+ */
+static uint32_t untold(struct execution *x, uint32_t refused)
+{
+	uint64_t told = x->result->hosts.total - x->hosts_told, known = x->hosts_owed + told;
+	int64_t now_us = clock_now_us();
+
+	if (told > 0)
+		x->hosts_told_us = now_us;
+	x->hosts_told = x->result->hosts.total;
+	x->hosts_owed = 0;
+	if (known > refused && now_us - x->hosts_told_us < OWED_US)
+		x->hosts_owed = known - refused;
+	return known < refused ? refused - (uint32_t)known : 0;
+}
+
+static void on_sample(struct execution *x, const struct report *r)
+{
+	event_log_sample(x->log, r, untold(x, r->count), loop_elapsed_us(x));
+	notify_flush(&x->notify, clock_now_us(), false);
+	processes_flush(&x->processes, x->log, clock_now_us());
+}
+
+static void on_seen(struct execution *x, const struct report *r, int *fds, size_t count)
+{
+	if (!x->log)
+		return;
+	processes_reported(&x->processes, x->log, r, count > 0 ? fds[0] : -1);
+	if (count > 0)
+		fds[0] = -1;
+	loop_watch_view(x);
+}
 
 static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 {
@@ -43,7 +78,7 @@ static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 }
 
 /* The filter is in force, and says here what it refuses. */
-static void take_listener(struct execution *x, int *fds, size_t count)
+static void take_listener(struct execution *x, const struct report *r, int *fds, size_t count)
 {
 	if (count < 1 || x->notify.listener >= 0)
 		return;
@@ -51,11 +86,8 @@ static void take_listener(struct execution *x, int *fds, size_t count)
 	if (x->log) {
 		x->notify.log = x->log;
 		x->notify.processes = &x->processes;
-		x->notify.before = order_read_all;
-		x->notify.context = x;
-		x->processes.witness = witness_new(x->outside_uid, x->outside_gid);
-		x->processes.first = x->launch.pid;
-		processes_look(&x->processes, x->log, processes_newest());
+		x->notify.witness = witness_new(x->outside_uid, x->outside_gid);
+		x->processes.began_ns = r->time_ns;
 	}
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
@@ -162,18 +194,16 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 		loop_fail(x, &why);
 		break;
 	case REPORT_LISTENER:
-		take_listener(x, fds, count);
+		take_listener(x, r, fds, count);
 		break;
 	case REPORT_PROCESS:
-		news_process(x, r);
+		on_seen(x, r, fds, count);
 		break;
 	case REPORT_GONE:
-		if (x->log)
-			order_read_all(x); /* what it wrote is told before its end */
 		processes_report_gone(&x->processes, x->log, r);
 		break;
 	case REPORT_SAMPLE:
-		news_sample(x, r);
+		on_sample(x, r);
 		break;
 	case REPORT_STOPPED:
 	case REPORT_CONTINUED:
@@ -195,6 +225,12 @@ bool reports_read(struct execution *x, int socket, bool inner)
 		got = message_receive(socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
 		if (got < 0 && errno == EAGAIN)
 			return true;
+		/*
+		 * No descriptor was free for the one that came along. While the program runs that
+		 * is a pidfd.
+		 */
+		if (got < 0 && errno == EPROTO && x->phase == RUNNING)
+			continue;
 		if (got <= 0)
 			return false;
 		if (report_parse(bytes, (size_t)got, &r)) {

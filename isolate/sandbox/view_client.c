@@ -96,7 +96,8 @@ static int await(struct view_server *s, int interrupts, struct error *err)
 int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
 {
 	struct launch_request request = { .program = OWN_VIEW };
-	int fds[2 + 1 + WRITTEN_STREAMS] = { config, sandbox_pidfd }, count = 2, mount = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int fds[2] = { config, sandbox_pidfd };
+	int mount = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const struct plan *p = plan_open(config, err);
 
 	s->log = log;
@@ -111,12 +112,7 @@ int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int 
 	request.standard[0] = request.standard[1] = request.standard[2] = null;
 	if (launch_init(&request, &s->launch, err) < 0)
 		goto out;
-	if (s->written) {
-		fds[count++] = s->written->fd;
-		for (unsigned i = 0; i < WRITTEN_STREAMS; i++)
-			fds[count++] = s->pipes[i];
-	}
-	if (message_send(s->launch.control, "V", 1, fds, (size_t)count) != 0)
+	if (message_send(s->launch.control, "V", 1, fds, 2) != 0)
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the configuration of the view");
 	else
 		mount = await(s, interrupts, err);
@@ -186,10 +182,12 @@ static void take(struct view_server *s, const struct event *e)
 		s->finished = true;
 		return;
 	}
-	if (s->before && e->head.is_placed)
-		s->before(s->context, &e->head);
-	if (s->log)
-		event_log_file(s->log, e, rule_name(s, e->head.rule), policy_rule_pattern(s->policy, e->head.rule));
+	if (!s->log)
+		return;
+	if (s->processes && e->head.pid > 0)
+		processes_asked(s->processes, s->log, e->head.pid, e->head.time_ns);
+	event_log_file(s->log, e, rule_name(s, e->head.rule),
+		       policy_rule_pattern(s->policy, e->head.rule));
 }
 
 bool view_server_read(struct view_server *s)

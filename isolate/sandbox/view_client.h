@@ -13,10 +13,10 @@
 
 #include "fs/view/view_event.h"
 #include "fs/view/view_policy.h"
-#include "fs/view/written.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
 #include "isolate/monitor/event_log.h"
+#include "isolate/monitor/processes.h"
 #include "isolate/sandbox/launch.h"
 
 /* How often to ask whether the server was stopped. */
@@ -27,10 +27,7 @@ struct view_server {
 	struct policy *policy;        /* for the names of rules, and what would have allowed what they refused */
 	const struct options *options; /* borrowed; NULL: nobody is told what would have */
 	struct event_log *log;        /* borrowed; may be NULL */
-	struct written *written;      /* borrowed; NULL: nobody watches */
-	const int *pipes;             /* with it: an end of each of the program's output pipes, borrowed until the server has started */
-	void (*before)(void *context, const struct event_head *refusal); /* called with the context before a refusal with a place is told of; may be NULL */
-	void *context;
+	struct processes *processes;  /* borrowed, or NULL: told before what they ask for */
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
 	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */

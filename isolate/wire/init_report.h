@@ -22,7 +22,12 @@ enum report_kind {
 	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
 	/* Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is slow. */
 	REPORT_LISTENER,    /* the filter is in force; descriptor: where it tells of refused calls */
-	REPORT_PROCESS,     /* a process was seen: `pid`, `parent`, its command line in `context`, words separated by spaces */
+	/*
+	 * A process was seen: `pid`, `parent`, its command line in `context`, words separated by
+	 * spaces; `count` is 1 when PID 1 is its parent. Descriptor: a pidfd, where one could be
+	 * sent.
+	 */
+	REPORT_PROCESS,
 	REPORT_GONE,        /* it is gone: `pid`, and `status` in wait(2) form when `count` is 1 */
 	REPORT_SAMPLE,      /* `usage`: CPU time so far, memory and processes now, bytes used of the workspace; `count`: sent without a route since the last */
 	REPORT_STOPPED,     /* every process was stopped */

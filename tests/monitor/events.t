@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--events: what happens during a run, each thing with its rule and process, in order, and nothing that the schema does not know."""
+"""--events: what happens during a run, each thing with its rule and process, and nothing that the schema does not know."""
 import base64
 import datetime
 import json
@@ -117,8 +117,8 @@ def _():
     tap.equal(of(events, "process.exited")[-1]["data"]["status"], 0, "status of the program")
     refused = of(events, "net.denied")[0]
     tap.equal([refused["data"][name] for name in ("host", "port", "syscall", "rule", "pid")], ["192.0.2.1", 80, "connect", "network none", main["data"]["pid"]], "connection")
-    order = [events.index(e) for e in (main, hidden, call, refused, child)]
-    tap.equal(order, sorted(order), "order")
+    times = [e["time"] for e in (main, hidden, call, refused, child)]
+    tap.equal(times, sorted(times), "in order by time")
     tap.equal("".join(e["data"]["text"] for e in of(events, "output.stdout")), result.out.decode(), "stdout")
     tap.equal("".join(e["data"]["text"] for e in of(events, "output.stderr")), "end\n", "stderr")
     tap.equal(sorted(events[-1]["data"]["observed"]), ["files", "network", "processes", "syscalls"], "observed")
@@ -233,33 +233,6 @@ def _():
         os.close(reader)
 
 
-@tap.test("what was refused is told before what the program says of it, however late the supervisor looks")
-def _():
-    need_fuse()
-    directory = leaks.scratch()
-    tree, name = os.path.join(directory, "tree"), os.path.join(directory, "events")
-    os.mkdir(tree)
-    os.chmod(directory, 0o755)
-    open(os.path.join(tree, ".env"), "w").close()
-    code = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nprint('up', flush=True)\nsignal.sigwait([signal.SIGUSR1])\nos.write(1, b'first\\n')\n"
-            "try: open(sys.argv[1] + '/.env')\nexcept OSError: os.write(1, b'said\\n')\n")
-    process = sandbox.start("run", "--events", name, "--ro", tree, "--", PYTHON, "-c", code, tree)
-    tap.equal(process.stdout.readline(), b"up\n", "it runs")
-    program = next(e for e in (json.loads(line) for line in open(name)) if e["type"] == "process.started")["data"]["pid"]
-    process.send_signal(signal.SIGSTOP)
-    try:
-        os.kill(program, signal.SIGUSR1)
-        tap.eventually(lambda: leaks.is_gone(program), "the program has ended", 10)
-    finally:
-        process.send_signal(signal.SIGCONT)
-    tap.equal(sandbox.finish(process)[0], 0, "status")
-    with open(name, encoding="utf-8") as file:
-        events = [json.loads(line) for line in file]
-    denied = next(i for i, e in enumerate(events) if e["type"] == "fs.denied" and e["data"]["path"].endswith("/.env"))
-    said = next(i for i, e in enumerate(events) if e["type"] == "output.stdout" and "said" in e["data"]["text"])
-    tap.ok(denied < said, "the refusal is number %d and the word on it %d" % (denied, said))
-
-
 @tap.test("an event has the time at which it happened, however late the supervisor looks")
 def _():
     need_fuse()
@@ -288,7 +261,7 @@ def _():
     tap.equal(sandbox.finish(process)[0], 0, "status")
     with open(name, encoding="utf-8") as file:
         events = [json.loads(line) for line in file]
-    for kind in ("fs.denied", "resource.sample"):
+    for kind in ("fs.denied", "resource.sample", "process.exited"):
         times = [datetime.datetime.fromisoformat(e["time"][:-1] + "+00:00") for e in of(events, kind)]
         tap.ok(any(stopped <= time <= resumed for time in times),
                "%s between %s and %s: %s" % (kind, stopped, resumed, times))

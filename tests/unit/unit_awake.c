@@ -130,17 +130,6 @@ static void test_age(void)
 	ok(!load_is_crowded(&l, 7, 1000, now_ns + 2000), "seven of seven");
 }
 
-static void test_newest(void)
-{
-	struct awake a = fresh("0.20 0.18 0.12 2/80 11206\n"), here = awake_here(), nowhere = { .load.fd = -1 };
-	pid_t number = 0;
-
-	ok(load_newest(&a.load, &number) && number == 11206, "the number that was given last");
-	ok(load_newest(&here.load, &number) && number > 0, "this machine gives some");
-	set_load(&a, "0.20 0.18 0.12 2/80\n");
-	ok(!load_newest(&a.load, &number) && !load_newest(&nowhere.load, &number), "where none stands none is made up");
-}
-
 int main(void)
 {
 	plan(0);
@@ -148,6 +137,5 @@ int main(void)
 	test_room();
 	test_unknown();
 	test_age();
-	test_newest();
 	return done();
 }
