@@ -69,7 +69,7 @@ static void release(struct notify *n, struct notify_slot *slot)
 	if (slot->used && slot->held > 0) {
 		slot->call.count = slot->held;
 		slot->call.name = slot->name;
-		event_log_call(n->log, &slot->call, filter_name(n->profile));
+		event_log_call(n->log, &slot->call, filter_name(n->setup.profile));
 	}
 	slot->used = false;
 	slot->held = 0;
@@ -98,9 +98,10 @@ static void count_refusal(struct result *result, const char *name, const struct 
 }
 
 static void take(struct notify *n, const struct receiver_call *in, pid_t process,
-		 const struct outward *to, const char comm[16])
+		 const char comm[16])
 {
 	const struct seccomp_notif *request = &in->request;
+	const struct outward *to = &in->to;
 	const int64_t now_us = clock_now_us();
 	char text[24];
 	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
@@ -125,7 +126,7 @@ static void take(struct notify *n, const struct receiver_call *in, pid_t process
 	}
 	slot->call.internet = strcmp(name, "socket") == 0 && ((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
 	slot->call.name = slot->name;
-	event_log_call(n->log, &slot->call, filter_name(n->profile));
+	event_log_call(n->log, &slot->call, filter_name(n->setup.profile));
 }
 
 static void answer(const struct notify *n, uint64_t id, bool goes_on)
@@ -136,32 +137,32 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 	out.reply.id = id;
 	out.reply.error = goes_on ? 0 : -EPERM;
 	out.reply.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
-	while (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.reply) != 0 && errno == EINTR)
-		;
+	while (ioctl(n->setup.listener, SECCOMP_IOCTL_NOTIF_SEND, &out.reply) != 0)
+		if (errno != EINTR)
+			break;
 }
 
-/* While the call waits, its process is there to be looked at; its start is told before the call. */
+/*
+ * While the call waits, its process is there to be looked at; its start is told before the call.
+ * The call is told before it is answered, and what was read of its process is kept if it waits
+ * still.
+ */
 static void serve_watched(struct notify *n, const struct receiver_call *in)
 {
 	const struct seccomp_notif *request = &in->request;
-	enum watched kind = filter_watched(n->profile, n->own_network, &request->data);
-	struct outward to = { .port = 0 };
-	bool is_told = kind == WATCHED_REFUSED;
-	pid_t process = (pid_t)request->pid;
-	char comm[16], command[WITNESS_COMMAND];
+	const char *command = in->kind == WATCHED_PROCESS && in->found ? in->command : NULL;
+	pid_t process = processes_notice(n->processes, n->log, (pid_t)request->pid, command,
+					 in->time_ns);
+	bool is_refused = in->kind == WATCHED_REFUSED;
+	char comm[16];
 
-	if (kind == WATCHED_PROCESS && witness_command(n->witness, process, command))
-		processes_begins(n->processes, n->log, process, command, in->time_ns);
-	else
-		process = processes_notice(n->processes, n->log, process, in->time_ns);
-	if (kind == WATCHED_ADDRESS)
-		is_told = witness_address(n->witness, request, process, &to);
-	if (is_told)
-		is_told = read_comm(n->listener, request->id, (int)request->pid, comm) || kind == WATCHED_REFUSED;
-	/* Told before it is answered: who has answered is free to look at what the program does next. */
-	if (is_told)
-		take(n, in, process, &to, comm);
-	answer(n, request->id, kind != WATCHED_REFUSED);
+	if (is_refused || (in->kind == WATCHED_ADDRESS && in->found)) {
+		bool waits = read_comm(n->setup.listener, request->id, (int)request->pid, comm);
+
+		if (waits || is_refused)
+			take(n, in, process, comm);
+	}
+	answer(n, request->id, !is_refused);
 }
 
 /* Where nobody watches, refusals are counted and that is all. */
@@ -190,12 +191,12 @@ static void before_end(void *context, pid_t process)
 
 void notify_begin(struct notify *n, int listener, const struct confine_limits *limits)
 {
-	n->listener = listener;
-	n->profile = (enum seccomp_profile)limits->profile;
-	n->own_network = limits_own_network(limits);
+	n->setup.listener = listener;
+	n->setup.profile = (enum seccomp_profile)limits->profile;
+	n->setup.own_network = limits_own_network(limits);
 	if (!n->log)
 		return;
-	n->receiver = receiver_new(listener);
+	n->receiver = receiver_new(&n->setup);
 	n->processes->before_end = before_end;
 	n->processes->context = n;
 }
@@ -203,7 +204,7 @@ void notify_begin(struct notify *n, int listener, const struct confine_limits *l
 /* Without a thread that takes them, calls are taken here. */
 static bool receive(struct notify *n, struct receiver_call *in, bool *is_over)
 {
-	struct pollfd ready = { n->listener, POLLIN, 0 };
+	struct pollfd ready = { n->setup.listener, POLLIN, 0 };
 
 	if (n->receiver)
 		return receiver_take(n->receiver, in, is_over);
@@ -213,24 +214,22 @@ static bool receive(struct notify *n, struct receiver_call *in, bool *is_over)
 		*is_over = !(ready.revents & POLLIN);
 		if (*is_over)
 			return false;
-	} while (!receiver_receive(n->listener, in)); /* interrupted, or the caller died */
+	} while (!receiver_receive(&n->setup, in)); /* interrupted, or the caller died */
 	return true;
 }
 
 int notify_fd(const struct notify *n)
 {
-	return n->receiver ? receiver_fd(n->receiver) : n->listener;
+	return n->receiver ? receiver_fd(n->receiver) : n->setup.listener;
 }
 
 void notify_close(struct notify *n)
 {
 	receiver_free(n->receiver);
 	n->receiver = NULL;
-	witness_free(n->witness);
-	n->witness = NULL;
-	if (n->listener >= 0)
-		close(n->listener);
-	n->listener = -1;
+	if (n->setup.listener >= 0)
+		close(n->setup.listener);
+	n->setup.listener = -1;
 }
 
 bool notify_read(struct notify *n, int64_t now_us)
@@ -239,18 +238,22 @@ bool notify_read(struct notify *n, int64_t now_us)
 	bool is_over = false;
 
 	for (int i = 0; i < AT_ONCE && clock_now_us() - now_us < TURN_US; i++) {
-		if (n->listener < 0 || !receive(n, &in, &is_over))
+		if (n->setup.listener < 0 || !receive(n, &in, &is_over))
 			break;
 		serve(n, &in);
 	}
-	if (is_over)
+	if (is_over) {
+		event_log_unseen(n->log, receiver_lost(n->receiver));
 		notify_close(n);
-	return n->listener >= 0;
+	}
+	return n->setup.listener >= 0;
 }
 
 void notify_flush(struct notify *n, int64_t now_us, bool all)
 {
-	event_log_unseen(n->log, witness_lost(n->witness));
+	if (receiver_check(n->receiver, now_us))
+		notify_read(n, now_us);
+	event_log_unseen(n->log, receiver_lost(n->receiver));
 	for (size_t i = 0; i < NOTIFY_SLOTS; i++)
 		if (n->slots[i].held > 0 && (all || now_us - n->slots[i].since_us >= WINDOW_US))
 			release(n, &n->slots[i]);

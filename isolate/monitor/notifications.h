@@ -17,17 +17,14 @@
 #include "isolate/wire/record.h"
 #include "isolate/monitor/event_log.h"
 #include "isolate/monitor/processes.h"
-#include "isolate/monitor/remote_mem_reader.h"
+#include "isolate/monitor/receiver.h"
 
 #define NOTIFY_SLOTS 64
 
 struct notify {
-	int listener;                /* -1: none */
-	enum seccomp_profile profile;
-	bool own_network;            /* nothing outside can be reached: addresses are looked at */
+	struct receiver_setup setup; /* listener -1: none; uid and gid are the caller's to set */
 	struct event_log *log;
 	struct receiver *receiver;   /* NULL: calls are taken when they are looked at */
-	struct witness *witness;     /* reads what processes hold in memory */
 	struct processes *processes;
 	struct result *result;       /* its sums of what was refused */
 	struct notify_slot {
@@ -52,7 +49,10 @@ void notify_close(struct notify *n);
 /* Answers those that wait, and tells of them. Returns false when nobody is left who could call: then the listener is closed. */
 bool notify_read(struct notify *n, int64_t now_us);
 
-/* Tells of what was held back for a second, or of all of it (at the end). */
+/*
+ * Tells what was held back for a second, or all of it (at the end), and what was not read. To be
+ * called now and then: it replaces a receiver that a program holds up.
+ */
 void notify_flush(struct notify *n, int64_t now_us, bool all);
 
 #endif

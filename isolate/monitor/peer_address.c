@@ -16,11 +16,15 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "isolate/base/proc_file.h"
 
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of pidfd_open(2), 6.9, missing from older headers */
 #define MESSAGES_MOST 64       /* of one sendmmsg(2) */
@@ -81,14 +85,24 @@ static bool ask_socket(int fd, struct socket_facts *facts)
 	return is_socket;
 }
 
+static pid_t process_of(pid_t thread)
+{
+	char path[40], text[1024], *line;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(line = strstr(text, "\nTgid:")))
+		return -1;
+	return (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10);
+}
+
 /* Where the kernel cannot hold a thread, its process has the same descriptors. */
-static bool read_socket(pid_t thread, pid_t process, int number, struct socket_facts *facts)
+static bool read_socket(pid_t thread, int number, struct socket_facts *facts)
 {
 	int holder = (int)syscall(SYS_pidfd_open, thread, PIDFD_OF_THREAD), fd;
 	bool is_socket;
 
 	if (holder < 0)
-		holder = (int)syscall(SYS_pidfd_open, process, 0);
+		holder = (int)syscall(SYS_pidfd_open, process_of(thread), 0);
 	if (holder < 0)
 		return false;
 	fd = (int)syscall(SYS_pidfd_getfd, holder, number, 0);
@@ -173,7 +187,7 @@ static bool goes_by_address(const struct call *how, const struct seccomp_notif *
 	return s->is_free && (how->number == SYS_connect || (how->flags >= 0 && (call->data.args[how->flags] & MSG_FASTOPEN)));
 }
 
-bool outward_read(const struct seccomp_notif *call, pid_t process, struct outward *out)
+bool outward_read(const struct seccomp_notif *call, struct outward *out)
 {
 	struct socket_facts s;
 	union address a;
@@ -181,7 +195,8 @@ bool outward_read(const struct seccomp_notif *call, pid_t process, struct outwar
 	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
 		if (CALLS[i].number != call->data.nr)
 			continue;
-		if (!read_socket((pid_t)call->pid, process, (int)call->data.args[0], &s) || !goes_by_address(&CALLS[i], call, &s) || !find_outside(&CALLS[i], call, &s, &a))
+		if (!read_socket((pid_t)call->pid, (int)call->data.args[0], &s) ||
+		    !goes_by_address(&CALLS[i], call, &s) || !find_outside(&CALLS[i], call, &s, &a))
 			return false;
 		memset(out, 0, sizeof *out);
 		out->port = ntohs(a.family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);

@@ -19,10 +19,11 @@ struct outward {
 };
 
 /*
- * Reads the address of a call that was notified, made by a thread of a process (its number on the host). Returns true when the socket would go by it and it is not the sandbox's own (127.0.0.0/8,
- * 0.0.0.0, ::1, ::, multicast): nothing outside has a route, so it is refused. False for all else, also for what cannot be read, where the process may not be traced. What is read is only
- * true if the notification is valid afterwards. May wait.
+ * Reads the address of a call that was notified. Returns true when the socket would go by it and it
+ * is not the sandbox's own (127.0.0.0/8, 0.0.0.0, ::1, ::, multicast): nothing outside has a route,
+ * so it is refused. False for all else, also for what cannot be read, where the process may not be
+ * traced. What is read is only true if the notification is valid afterwards. May wait.
  */
-bool outward_read(const struct seccomp_notif *call, pid_t process, struct outward *out);
+bool outward_read(const struct seccomp_notif *call, struct outward *out);
 
 #endif

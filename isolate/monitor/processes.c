@@ -259,7 +259,7 @@ static void learn(struct processes *p, struct event_log *log, const struct ident
 	begin(p, log, &seen, pidfd);
 }
 
-pid_t processes_begins(struct processes *p, struct event_log *log, pid_t thread,
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread,
 		       const char *command, int64_t time_ns)
 {
 	struct process *known = find_outside(p, thread);
@@ -279,11 +279,6 @@ pid_t processes_begins(struct processes *p, struct event_log *log, pid_t thread,
 	add_parent(p, &who);
 	learn(p, log, &who, command, time_ns);
 	return who.outside;
-}
-
-pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns)
-{
-	return processes_begins(p, log, thread, NULL, time_ns);
 }
 
 /*

@@ -49,15 +49,10 @@ struct processes {
 
 /*
  * A notified call of a thread, under its number on the host, at a time (CLOCK_REALTIME). Tells its
- * process when that is new. Returns the process's number on the host, as far as it can be found.
+ * process when that is new. With a command line of a process that begins or has become another
+ * program, else NULL. Returns the process's number on the host, as far as it can be found.
  */
-pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread, int64_t time_ns);
-
-/*
- * The same of a process that begins or has become another program, with its command line (NULL: not
- * read).
- */
-pid_t processes_begins(struct processes *p, struct event_log *log, pid_t thread,
+pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread,
 		       const char *command, int64_t time_ns);
 
 /* The view was asked by a process, under its number on the host. Tells it when it is new. */

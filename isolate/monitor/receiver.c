@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that only takes. See receiver.h.
+ * The thread that takes notified calls. See receiver.h.
  *
- * It has a descriptor of its own, so that the number cannot become another file's while it waits, and blocks every signal. As many calls can wait as there are threads inside, so the list has
- * a bound: when it is full the thread takes no more until there is room, and the others wait in the kernel as they would without it.
+ * It shares no memory with its owner: a pipe takes each call, as a whole and at most as many as
+ * fit, before and after its memory is read. So the owner has a call whose thread is held up, and a
+ * thread that comes back late finds the pipe closed and ends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -13,151 +14,212 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/epoll.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "isolate/base/clock.h"
+#include "isolate/base/proc_file.h"
 #include "isolate/base/thread.h"
 #include "isolate/monitor/emitter.h"
 
-#define TAKEN_MOST 128
+_Static_assert(sizeof(struct receiver_call) <= PIPE_BUF, "a call goes into the pipe as a whole");
 
 struct receiver {
-	pthread_mutex_t lock;
-	pthread_cond_t has_room;
-	pthread_t thread;
-	int listener, ready, stop;
-	struct receiver_call taken[TAKEN_MOST];
-	unsigned first, count;
-	bool is_over, ends;
+	struct receiver_setup setup;
+	int from, epoll;           /* the thread's pipe, and what waits for whichever it is now */
+	unsigned replaced;
+	uint64_t lost;
+	struct receiver_call held; /* is being read since held_us; 0: none is */
+	int64_t held_us;
+	bool is_left;              /* its thread was replaced: it is to be given unread */
 };
 
-bool receiver_receive(int listener, struct receiver_call *out)
+/* What a thread works with, its own. */
+struct work {
+	struct receiver_setup setup;
+	int to;
+	bool reads;
+};
+
+bool receiver_receive(const struct receiver_setup *setup, struct receiver_call *out)
 {
 	memset(out, 0, sizeof *out);
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &out->request) != 0)
+	if (ioctl(setup->listener, SECCOMP_IOCTL_NOTIF_RECV, &out->request) != 0)
 		return false;
 	out->time_ns = emitter_now_ns();
+	out->kind = filter_watched(setup->profile, setup->own_network, &out->request.data);
 	return true;
 }
 
-static void signal_fd(int fd)
+static void read_memory(struct receiver_call *call)
 {
-	const uint64_t one = 1;
-	ssize_t wrote;
+	pid_t pid = (pid_t)call->request.pid;
 
-	do
-		wrote = write(fd, &one, sizeof one);
-	while (wrote < 0 && errno == EINTR);
+	if (call->kind == WATCHED_ADDRESS)
+		call->found = outward_read(&call->request, &call->to);
+	else
+		call->found = proc_file_command(pid, call->command, sizeof call->command) > 0;
+	call->was_read = true;
 }
 
-/* Puts one into the list, when there is room. Returns false when the thread is to end. */
-static bool keep(struct receiver *r, const struct receiver_call *in)
+/* Returns false when the owner has left. */
+static bool give(const struct work *w, struct receiver_call *call)
 {
-	bool goes_on;
+	call->is_begun = w->reads && call->kind != WATCHED_REFUSED;
+	if (write(w->to, call, sizeof *call) != sizeof *call)
+		return false;
+	if (!call->is_begun)
+		return true;
+	call->is_begun = false;
+	read_memory(call);
+	return write(w->to, call, sizeof *call) == sizeof *call;
+}
 
-	pthread_mutex_lock(&r->lock);
-	while (r->count == TAKEN_MOST && !r->ends)
-		pthread_cond_wait(&r->has_room, &r->lock);
-	goes_on = !r->ends;
-	if (goes_on)
-		r->taken[(r->first + r->count++) % TAKEN_MOST] = *in;
-	pthread_mutex_unlock(&r->lock);
-	signal_fd(r->ready);
-	return goes_on;
+static void free_work(struct work *w)
+{
+	if (w->setup.listener >= 0)
+		close(w->setup.listener);
+	close(w->to); /* at last: by this the owner sees the end */
+	free(w);
 }
 
 static void *work(void *context)
 {
-	struct receiver *r = context;
-	struct pollfd polled[2] = { { r->listener, POLLIN, 0 }, { r->stop, POLLIN, 0 } };
+	struct work *w = context;
+	struct pollfd polled[2] = { { w->setup.listener, POLLIN, 0 }, { w->to, 0, 0 } };
+	struct receiver_call call;
 	bool goes_on = true;
 
+	/*
+	 * A page that must be read from the view first is asked for in the name of this thread, and
+	 * the view refuses requests of a user that has no number inside. Of this thread only:
+	 * setfsuid(2).
+	 */
+	setfsgid(w->setup.gid);
+	setfsuid(w->setup.uid);
 	while (goes_on) {
-		struct receiver_call in;
-
 		if (poll(polled, 2, -1) < 0)
 			continue; /* no signal comes here */
 		if (polled[1].revents || !(polled[0].revents & POLLIN))
 			break;
-		if (receiver_receive(r->listener, &in))
-			goes_on = keep(r, &in);
+		/* ENOENT: the caller was interrupted or has died, and does not wait. */
+		if (receiver_receive(&w->setup, &call))
+			goes_on = give(w, &call);
 	}
-	pthread_mutex_lock(&r->lock);
-	r->is_over = true;
-	pthread_mutex_unlock(&r->lock);
-	signal_fd(r->ready);
+	free_work(w);
 	return NULL;
 }
 
-static void release(struct receiver *r)
+/* Starts a thread. Returns the end of its pipe, or -1. */
+static int start(struct receiver *r, bool reads)
 {
-	const int fds[] = { r->listener, r->ready, r->stop };
+	struct work *w = malloc(sizeof *w);
+	struct epoll_event event = { .events = EPOLLIN };
+	pthread_t id;
+	int ends[2];
 
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	pthread_cond_destroy(&r->has_room);
-	pthread_mutex_destroy(&r->lock);
-	free(r);
+	if (!w || pipe2(ends, O_CLOEXEC) != 0) {
+		free(w);
+		return -1;
+	}
+	*w = (struct work){ .setup = r->setup, .to = ends[1], .reads = reads };
+	w->setup.listener = fcntl(r->setup.listener, F_DUPFD_CLOEXEC, 3);
+	if (w->setup.listener >= 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
+	    epoll_ctl(r->epoll, EPOLL_CTL_ADD, ends[0], &event) == 0 &&
+	    thread_start(&id, true, work, w) == 0)
+		return ends[0];
+	free_work(w);
+	close(ends[0]);
+	return -1;
 }
 
-struct receiver *receiver_new(int listener)
+struct receiver *receiver_new(const struct receiver_setup *setup)
 {
 	struct receiver *r = calloc(1, sizeof *r);
 
 	if (!r)
 		return NULL;
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->has_room, NULL);
-	r->listener = fcntl(listener, F_DUPFD_CLOEXEC, 3);
-	r->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r->stop = eventfd(0, EFD_CLOEXEC);
-	if (r->listener >= 0 && r->ready >= 0 && r->stop >= 0 && thread_start(&r->thread, false, work, r) == 0)
+	r->setup = *setup;
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r->from = r->epoll < 0 ? -1 : start(r, true);
+	if (r->from >= 0)
 		return r;
-	release(r);
+	receiver_free(r);
 	return NULL;
 }
 
 int receiver_fd(const struct receiver *r)
 {
-	return r->ready;
+	return r->epoll;
 }
 
 bool receiver_take(struct receiver *r, struct receiver_call *out, bool *is_over)
 {
-	uint64_t count;
-	bool has_one;
+	ssize_t got = sizeof *out;
 
-	pthread_mutex_lock(&r->lock);
-	has_one = r->count > 0;
-	*is_over = !has_one && r->is_over;
-	if (has_one) {
-		*out = r->taken[r->first];
-		r->first = (r->first + 1) % TAKEN_MOST;
-		r->count--;
-		pthread_cond_signal(&r->has_room);
-	} else if (!r->is_over && read(r->ready, &count, sizeof count) < 0 && errno != EAGAIN) {
-		*is_over = true;
+	*is_over = false;
+	if (r->is_left)
+		*out = r->held;
+	else
+		while ((got = read(r->from, out, sizeof *out)) == sizeof *out && out->is_begun) {
+			r->held = *out;
+			r->held_us = clock_now_us();
+		}
+	if (got != sizeof *out) {
+		*is_over = got == 0 || errno != EAGAIN;
+		return false;
 	}
-	pthread_mutex_unlock(&r->lock);
-	return has_one;
+	r->is_left = false;
+	r->held_us = 0;
+	r->lost += out->kind != WATCHED_REFUSED && !out->was_read;
+	return true;
+}
+
+bool receiver_check(struct receiver *r, int64_t now_us)
+{
+	int from;
+
+	if (!r || r->held_us == 0 || now_us - r->held_us < RECEIVER_PATIENCE_MS * 1000)
+		return false;
+	from = start(r, r->replaced + 1 < RECEIVER_REPLACED_MOST);
+	if (from < 0)
+		return false;
+	close(r->from);
+	r->from = from;
+	r->replaced++;
+	r->is_left = true;
+	r->held_us = 0;
+	return true;
+}
+
+uint64_t receiver_lost(struct receiver *r)
+{
+	uint64_t lost = r ? r->lost : 0;
+
+	if (r)
+		r->lost = 0;
+	return lost;
 }
 
 void receiver_free(struct receiver *r)
 {
+	struct receiver_call rest;
+	struct pollfd end = { r ? r->from : -1, POLLIN, 0 };
+
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->lock);
-	r->ends = true;
-	pthread_cond_signal(&r->has_room);
-	pthread_mutex_unlock(&r->lock);
-	signal_fd(r->stop);
-	pthread_join(r->thread, NULL);
-	release(r);
+	while (r->from >= 0 && poll(&end, 1, RECEIVER_PATIENCE_MS) > 0 &&
+	       read(r->from, &rest, sizeof rest) > 0)
+		continue;
+	if (r->from >= 0)
+		close(r->from);
+	if (r->epoll >= 0)
+		close(r->epoll);
+	free(r);
 }

@@ -339,7 +339,6 @@ int loop_run(struct execution *x)
 		struct epoll_event events[SOURCES];
 		int count = epoll_wait(x->epoll, events, SOURCES, -1);
 
-		witness_turn(x->notify.witness);
 		if (count < 0 && errno != EINTR)
 			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
 		for (int i = 0; i < count; i++)

@@ -429,7 +429,7 @@ static struct execution *begin(struct error *err)
 	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
 	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
 	x->view = (struct view_server)VIEW_SERVER_INIT;
-	x->notify.listener = x->processes.epoll = -1;
+	x->notify.setup.listener = x->processes.epoll = -1;
 	x->composition.view_config = x->composition.runner_socket = -1;
 	return x;
 }

@@ -80,18 +80,19 @@ static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 /* The filter is in force, and says here what it refuses. */
 static void take_listener(struct execution *x, const struct report *r, int *fds, size_t count)
 {
-	if (count < 1 || x->notify.listener >= 0)
+	if (count < 1 || x->notify.setup.listener >= 0)
 		return;
 	x->notify.result = x->result;
 	if (x->log) {
 		x->notify.log = x->log;
 		x->notify.processes = &x->processes;
-		x->notify.witness = witness_new(x->outside_uid, x->outside_gid);
+		x->notify.setup.uid = x->outside_uid;
+		x->notify.setup.gid = x->outside_gid;
 		x->processes.began_ns = r->time_ns;
 	}
 	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
 	x->result->calls.watched = true;
-	x->result->hosts.watched = x->log && x->notify.own_network;
+	x->result->hosts.watched = x->log && x->notify.setup.own_network;
 	fds[0] = -1;
 	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
 }
