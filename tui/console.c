@@ -188,6 +188,7 @@ static void freeze(struct console *c)
 {
 	c->frozen = !c->frozen;
 	c->frozen_events = log_next(c->log);
+	log_fix(c->log);
 	c->frozen_total = log_total(c->log);
 	view_runs_refresh(c);
 	if (views[VIEW_EVENTS]->enter)

@@ -219,6 +219,67 @@ static void add(struct log *l, int number, const char *type, const char *path)
 	log_add(l, (struct json_slice){ text, (size_t)length });
 }
 
+/* An event of so many milliseconds past the hour. */
+static void add_at(struct log *l, int number, int ms)
+{
+	char text[200];
+	int length = snprintf(text, sizeof text,
+			      "{\"sequence\":%d,\"type\":\"%s\",\"subject\":\"a\","
+			      "\"time\":\"2026-01-01T00:00:%02d.%03dZ\","
+			      "\"data\":{\"text\":\"%.*s\"}}",
+			      number, number % 2 ? "fs.denied" : "output.stdout",
+			      ms / 1000, ms % 1000, number % 7, "xxxxxxx");
+
+	log_add(l, (struct json_slice){ text, (size_t)length });
+}
+
+/* The sequence numbers of the rows from a serial on, as one number. */
+static long rows_from(struct log *l, uint64_t serial)
+{
+	long numbers = 0;
+
+	for (size_t row = log_row_of(l, serial); row < log_rows(l); row++) {
+		const struct log_entry *e = log_entry(l, log_serial(l, row));
+		struct json_slice event = log_event(l, e);
+
+		numbers = 10 * numbers + (long)value_number(value_of(event, "sequence"), 0);
+		ok(event.text[event.length - 1] == '}', "a whole line");
+	}
+	return numbers;
+}
+
+static void test_sorting(void)
+{
+	const int times_ms[] = { 1000, 1100, 1050, 1100, 1040, 850, 1300 };
+	struct log *l = log_new();
+
+	for (int i = 0; i < 7; i++)
+		add_at(l, i + 1, times_ms[i]);
+	is_int(rows_from(l, 1), 1532467, "by time, equal ones and late ones as they came");
+	log_filter(l, "deny", "");
+	is_int(rows_from(l, 1), 1537, "the rows of a filter, too");
+	add_at(l, 9, 1200);
+	is_int(rows_from(l, 1), 15397, "and those that come later");
+	log_filter(l, "", "");
+	add_at(l, 8, 900);
+	is_int(rows_from(l, 1), 153246978, "later than the window");
+	log_fix(l);
+	add_at(l, 1, 1250);
+	is_int(rows_from(l, 8), 781, "what is fixed does not move");
+	log_free(l);
+	l = log_new();
+	for (int i = 0; i < 400000; i++)
+		add_at(l, 2 + i % 2, i % 50000 + (i % 3) * 20);
+	ok(log_rows(l) > 1000, "many");
+	for (uint64_t serial = log_first(l); serial < log_next(l); serial++) {
+		struct json_slice event = log_event(l, log_entry(l, serial));
+
+		if (event.text[0] != '{' || event.text[event.length - 1] != '}')
+			ok(false, "line %d is whole", (int)serial);
+	}
+	log_free(l);
+}
+
 static void test_log(void)
 {
 	struct log *l = log_new();
@@ -318,6 +379,7 @@ int main(void)
 	test_pages();
 	test_lists();
 	test_log();
+	test_sorting();
 	test_rest();
 	return done();
 }

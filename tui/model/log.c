@@ -20,9 +20,11 @@
 
 #define BYTES (24u << 20)
 #define ENTRIES (1u << 16)
+#define WINDOW_NS INT64_C(200000000) /* within which events are sorted by their time */
 
 struct log {
 	uint64_t first, next, protect, unkept, total;
+	uint64_t fixed;                /* those before it keep their place */
 	uint32_t front;
 	uint64_t first_row, next_row;  /* positions in rows, modulo */
 	char words[LOG_FILTER_MAX], subject[LOG_SUBJECT_MAX];
@@ -116,25 +118,65 @@ static void add_row(struct log *l, uint64_t serial)
 	l->rows[l->next_row++ % ENTRIES] = serial;
 }
 
+/* Where an event of this time belongs: before those that are later, within the window. */
+static uint64_t position(struct log *l, int64_t time_ns)
+{
+	uint64_t at = l->next;
+
+	for (; time_ns > 0 && at > l->first && at > l->fixed; at--) {
+		const struct log_entry *before = place(l, at - 1);
+
+		/* Bytes are moved, but not across the end of their block. */
+		if (before->time_ns <= time_ns || before->time_ns - time_ns > WINDOW_NS ||
+		    before->offset >= l->front)
+			break;
+	}
+	return at;
+}
+
+/* Makes a gap for an event among the newest: their bytes, serials and rows move up. */
+static void insert(struct log *l, uint64_t at, struct log_entry *e, const char *text)
+{
+	e->offset = at < l->next ? place(l, at)->offset : l->front;
+	memmove(l->bytes + e->offset + e->length, l->bytes + e->offset, l->front - e->offset);
+	memcpy(l->bytes + e->offset, text, e->length);
+	l->front += e->length;
+	for (uint64_t i = l->next++; i > at; i--) {
+		*place(l, i) = *place(l, i - 1);
+		place(l, i)->offset += e->length;
+	}
+	e->is_row = is_row(l, e);
+	*place(l, at) = *e;
+	while (l->first_row < l->next_row && l->rows[(l->next_row - 1) % ENTRIES] >= at)
+		l->next_row--;
+	for (; at < l->next; at++)
+		if (place(l, at)->is_row)
+			add_row(l, at);
+}
+
 uint64_t log_add(struct log *l, struct json_slice event)
 {
-	struct log_entry *e;
+	struct log_entry e = {
+		.sequence = (uint64_t)value_number(value_of(event, "sequence"), 0),
+		.time_ns = value_time(value_of(event, "time")),
+		.row = log_row_for(value_of(event, "type")),
+		.length = (uint32_t)(event.length > BYTES ? BYTES : event.length),
+	};
+	uint64_t at;
 
 	l->total++;
-	if (!make_room(l, (uint32_t)(event.length > BYTES ? BYTES : event.length))) {
+	if (!make_room(l, e.length)) {
 		l->unkept++;
 		return 0;
 	}
-	e = place(l, l->next);
-	*e = (struct log_entry){
-		.sequence = (uint64_t)value_number(value_of(event, "sequence"), 0), .time_ns = value_time(value_of(event, "time")),
-		.row = log_row_for(value_of(event, "type")), .offset = l->front, .length = (uint32_t)event.length,
-	};
-	memcpy(l->bytes + l->front, event.text, event.length);
-	l->front += (uint32_t)event.length;
-	if (is_row(l, e))
-		add_row(l, l->next);
-	return l->next++;
+	at = position(l, e.time_ns);
+	insert(l, at, &e, event.text);
+	return at;
+}
+
+void log_fix(struct log *l)
+{
+	l->fixed = l->next;
 }
 
 uint64_t log_first(const struct log *l)
@@ -171,6 +213,8 @@ static void add_gap(struct log *l)
 
 void log_protect(struct log *l, uint64_t serial)
 {
+	if (serial > 0 && l->protect == 0)
+		log_fix(l);
 	l->protect = serial;
 	if (serial == 0 && l->unkept > 0)
 		add_gap(l);
@@ -197,7 +241,7 @@ void log_filter(struct log *l, const char *words, const char *subject)
 	l->subject[length] = '\0';
 	l->first_row = l->next_row = 0;
 	for (uint64_t serial = l->first; serial < l->next; serial++)
-		if (is_row(l, place(l, serial)))
+		if ((place(l, serial)->is_row = is_row(l, place(l, serial))))
 			add_row(l, serial);
 }
 

@@ -2,9 +2,12 @@
 /*
  * The events that the console keeps: the newest ones, as the lines they came as.
  *
- * A ring of fixed size; nothing is parsed but the envelope until a row is drawn or a filter asks. Each event has a serial, which counts up by one and is never used again, so "the same
- * event" means something while rows come and go. What somebody looks at can be protected: then the ring fills up and newcomers are counted
- * instead of kept, because a picture that is read must not move.
+ * A ring of fixed size; nothing is parsed but the envelope until a row is drawn or a filter asks.
+ * Events lie in order of their time as far as they come within 200 ms of one another, since those
+ * of several channels do not come in order. Each has a serial, which counts up by one, so "the same
+ * event" means something while rows come and go; only among the newest does one that comes late
+ * move others. What somebody looks at can be protected: then it stays in its place, the ring fills
+ * up and newcomers are counted instead of kept, because a picture that is read must not move.
  */
 #ifndef CORDON_TUI_MODEL_LOG_H
 #define CORDON_TUI_MODEL_LOG_H
@@ -31,7 +34,7 @@ struct log_entry {
 	int64_t time_ns;
 	const struct log_row *row;    /* NULL: a type that the console does not know */
 	uint32_t offset, length;
-	bool marked;
+	bool marked, is_row;
 };
 
 struct log;
@@ -41,6 +44,9 @@ void log_free(struct log *l);
 
 /* Keeps an event: a JSON object that passed the gate. Returns its serial, or 0 when it was not kept. */
 uint64_t log_add(struct log *l, struct json_slice event);
+
+/* What is there keeps its place: later events come after it, whatever their time. */
+void log_fix(struct log *l);
 
 /* Serials from log_first to before log_next are there. */
 uint64_t log_first(const struct log *l);

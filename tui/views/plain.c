@@ -70,6 +70,7 @@ static void print_events(struct console *c, struct plain *p)
 	for (; p->next < log_next(c->log) && !c->quit; p->next++)
 		if (!p->quiet)
 			print_event(c, p, log_entry(c->log, p->next));
+	log_fix(c->log); /* what is printed */
 	if (any)
 		c->quit |= fflush(stdout) != 0;
 }

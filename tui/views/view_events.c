@@ -187,6 +187,7 @@ static bool act(struct console *c, enum action action, int rows)
 	case ACTION_OPEN:
 		if (log_entry(c->log, log_serial(c->log, c->stream.list.cursor))) {
 			c->record.serial = log_serial(c->log, c->stream.list.cursor);
+			log_fix(c->log);
 			console_open_view(c, VIEW_RECORD);
 		}
 		break;
