@@ -28,7 +28,7 @@ static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 struct loop {
 	pid_t main;
-	bool main_ended, looked_last, ending, paused;
+	bool main_ended, ending, paused;
 	struct roster *roster;   /* NULL: nobody watches */
 	const struct confine_limits *limits;
 	struct report *ended;
@@ -63,19 +63,6 @@ static void end_all(struct loop *l)
 	watch_kill_all(whole_namespace(l));
 }
 
-/* Whoever was made last may not have begun yet, and is ended with the program: it is told of before anybody's end is. */
-static void look_last(struct loop *l, bool main_has_ended)
-{
-	siginfo_t info = { .si_pid = 0 };
-
-	if (!l->roster || l->looked_last || (l->limits->flags & LIMIT_WAIT_ALL))
-		return;
-	if (!main_has_ended && (waitid(P_PID, (id_t)l->main, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != l->main))
-		return;
-	roster_look_last(l->roster);
-	l->looked_last = true;
-}
-
 static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now);
 
 /* Reaps whoever has ended. Returns false when no child is left. */
@@ -83,7 +70,6 @@ static bool reap(struct loop *l)
 {
 	struct watch_totals now;
 
-	look_last(l, false);
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
@@ -99,7 +85,11 @@ static bool reap(struct loop *l)
 		}
 		if (pid < 0)
 			return false;
-		look_last(l, pid == l->main);
+		/*
+		 * A process that was made last may not have begun, and is ended with the program.
+		 */
+		if (l->roster && pid == l->main && !(l->limits->flags & LIMIT_WAIT_ALL))
+			roster_look_last(l->roster);
 		if (l->roster)
 			roster_reaped(l->roster, pid, status);
 		if (pid == l->main) {

@@ -16,18 +16,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/base/proc_file.h"
 #include "isolate/base/clock.h"
-#include "isolate/monitor/process_end.h"
 
 #define AT_ONCE 64
 #define NAME_MOST 16     /* of a process, its NUL included: proc_pid_comm(5) */
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
+
+/* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t numbers[11];
+	int32_t exit_code;
+};
+#define EXIT_INFO (1u << 3)
+#define GET_INFO _IOWR(0xff, 11, struct exit_info)
 
 /* A process by its number on the host: what its status file says. */
 struct identity {
@@ -74,6 +83,41 @@ static void add_parent(const struct processes *p, struct identity *who)
 	if (read_status(who->made_by, status, sizeof status))
 		who->parent = proc_status_innermost(status, NULL);
 	who->is_of_init = who->made_by == p->first || who->parent == 1;
+}
+
+/* Whether a process has its number still: it lives, or its parent has not collected it. */
+static bool is_held(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+}
+
+/*
+ * How a process ended, before its parent has asked for it. The number is this process's for as long
+ * as that can be sent a signal. The kernel shows 0 to those who may not trace the process, as where
+ * it made itself undumpable; who may not trace it may not read its namespaces' names either.
+ */
+static bool read_zombie(pid_t outside, int pidfd, int *status)
+{
+	char path[40], text[1024], *state;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)outside);
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(state = strrchr(text, ')')) ||
+	    strncmp(state, ") Z", 3) != 0)
+		return false;
+	*status = (int)proc_stat_field(text, PROC_STAT_EXIT_CODE);
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)outside);
+	return (*status != 0 || readlink(path, text, sizeof text) > 0) && is_held(pidfd);
+}
+
+/* And after that, where the kernel can say so. */
+static bool read_collected(int pidfd, int *status)
+{
+	struct exit_info info = { .mask = EXIT_INFO };
+
+	if (ioctl(pidfd, GET_INFO, &info) != 0 || !(info.mask & EXIT_INFO))
+		return false;
+	*status = info.exit_code;
+	return true;
 }
 
 static struct process *find(const struct processes *p, pid_t inside)
@@ -248,7 +292,7 @@ static void learn(struct processes *p, struct event_log *log, const struct ident
 	if (!who->is_of_init) {
 		pidfd = (int)syscall(SYS_pidfd_open, who->outside, 0);
 		/* What was read is of this process if it still holds the number. */
-		if (pidfd < 0 ? errno != EMFILE && errno != ENFILE : !process_end_is_held(pidfd)) {
+		if (pidfd < 0 ? errno != EMFILE && errno != ENFILE : !is_held(pidfd)) {
 			if (pidfd >= 0)
 				close(pidfd);
 			return;
@@ -369,9 +413,10 @@ static void on_end(struct processes *p, struct event_log *log, struct process *g
 {
 	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
 	int status = 0;
-	bool says_how = process_end_read(gone->outside, gone->pidfd, &status);
+	bool says_how = read_zombie(gone->outside, gone->pidfd, &status) ||
+			read_collected(gone->pidfd, &status);
 
-	if (says_how || is_collected || !process_end_is_held(gone->pidfd) ||
+	if (says_how || is_collected || !is_held(gone->pidfd) ||
 	    epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
 		end(p, log, gone, says_how, status, 0);
 }

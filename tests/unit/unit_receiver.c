@@ -30,7 +30,7 @@
 #include "isolate/base/clock.h"
 #include "isolate/base/message.h"
 #include "isolate/monitor/receiver.h"
-#include "tests/tap.h"
+#include "tests/unit/tap.h"
 
 #define PAGES (2 * RECEIVER_REPLACED_MOST)
 
