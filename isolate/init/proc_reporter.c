@@ -94,7 +94,8 @@ static bool tell_process(struct roster *r, pid_t pid)
 	return was_told;
 }
 
-static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
+/* Returns whether it was told. */
+static bool tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
 {
 	struct report report;
 
@@ -102,7 +103,7 @@ static void tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
 	report.pid = (uint32_t)pid;
 	report.status = is_known ? status & 0xffff : 0;
 	report.count = is_known;
-	send_patiently(r, &report, -1);
+	return send_patiently(r, &report, -1);
 }
 
 static void take(void *context, pid_t pid)
@@ -197,11 +198,10 @@ void roster_look(struct roster *r, bool sample_now)
 		r->known[i].seen = false;
 	if (watch_each(r->whole_namespace, take, r) == 0)
 		for (unsigned i = 0; i < r->count;) {
-			if (r->known[i].seen) {
+			if (r->known[i].seen || !tell_gone(r, r->known[i].pid, 0, false)) {
 				i++;
 				continue;
 			}
-			tell_gone(r, r->known[i].pid, 0, false);
 			r->known[i] = r->known[--r->count];
 		}
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -220,12 +220,14 @@ void roster_look_last(struct roster *r)
 
 void roster_reaped(struct roster *r, pid_t pid, int status)
 {
-	for (unsigned i = 0; i < r->count; i++)
+	bool was_told = tell_gone(r, pid, status, true);
+
+	/* One that found no room is told the next time, without its status. */
+	for (unsigned i = 0; was_told && i < r->count; i++)
 		if (r->known[i].pid == pid) {
 			r->known[i] = r->known[--r->count];
 			break;
 		}
-	tell_gone(r, pid, status, true);
 }
 
 void roster_say_paused(int socket, bool paused)

@@ -5,8 +5,8 @@
  * It looks at /proc each time the memory is summed up (every 20 ms), and reaps. A process that
  * lives for less than that may not be seen from here: the filter tells the supervisor of most
  * (monitor/processes.h). Nothing here waits until the program has ended; from then on it waits for
- * room in the socket, for a third of a second in all. Before, a process that finds no room is told
- * the next time, any other report is lost.
+ * room in the socket, for a third of a second in all. Before, a process or an end that finds no
+ * room is told the next time, without its status; a sample is lost.
  */
 #ifndef CORDON_ISOLATE_INIT_PROC_REPORTER_H
 #define CORDON_ISOLATE_INIT_PROC_REPORTER_H

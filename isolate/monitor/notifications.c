@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refused calls, and watched ones. See notify.h.
+ * Refused calls, and watched ones. See notifications.h.
  *
  * A caller may die at any moment: ENOENT from either ioctl(2) is ordinary. What /proc says of a process id is believed only when the notification is still valid afterwards, since
  * otherwise the number may be somebody else's by then.

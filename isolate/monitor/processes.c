@@ -285,9 +285,12 @@ static void learn(struct processes *p, struct event_log *log, const struct ident
 		.parent = who->parent,
 		.command = command ? command : maker ? maker->command : who->name,
 	};
+	struct process *known = find(p, who->inside);
 	int pidfd = -1;
 
-	if (who->inside == 1 || find(p, who->inside) || is_late(p, who->inside, who->outside))
+	if (known && known->outside == 0)
+		known->outside = who->outside; /* PID 1 could not send a pidfd */
+	if (who->inside == 1 || known || is_late(p, who->inside, who->outside))
 		return;
 	if (!who->is_of_init) {
 		pidfd = (int)syscall(SYS_pidfd_open, who->outside, 0);

@@ -183,10 +183,13 @@ bool receiver_take(struct receiver *r, struct receiver_call *out, bool *is_over)
 
 bool receiver_check(struct receiver *r, int64_t now_us)
 {
+	struct pollfd answer = { r ? r->from : -1, POLLIN, 0 };
 	int from;
 
 	if (!r || r->held_us == 0 || now_us - r->held_us < RECEIVER_PATIENCE_MS * 1000)
 		return false;
+	if (poll(&answer, 1, 0) > 0)
+		return true; /* the owner was held up, not the thread */
 	from = start(r, r->replaced + 1 < RECEIVER_REPLACED_MOST);
 	if (from < 0)
 		return false;

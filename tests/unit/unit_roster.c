@@ -30,8 +30,8 @@ static pid_t start(void)
 	return pid;
 }
 
-/* How many processes are told of by what waits in a socket, until it is empty or, with wait, closed. */
-static int count_told(int socket, bool wait)
+/* How many reports of a kind wait in a socket, until it is empty or, with wait, closed. */
+static int count_reports(int socket, bool wait, enum report_kind kind)
 {
 	char bytes[sizeof(struct report) + 1];
 	struct report r;
@@ -39,7 +39,7 @@ static int count_told(int socket, bool wait)
 	int count = 0;
 
 	while ((got = recv(socket, bytes, sizeof bytes, wait ? 0 : MSG_DONTWAIT)) > 0)
-		count += report_parse(bytes, (size_t)got, &r) && r.kind == REPORT_PROCESS;
+		count += report_parse(bytes, (size_t)got, &r) && r.kind == kind;
 	return count;
 }
 
@@ -62,7 +62,7 @@ static pid_t listen_late(const int pair[2])
 	while (poll(&room, 1, 0) == 1 || !is_asleep(getppid()))
 		sched_yield();
 	close(pair[1]);
-	_exit(count_told(pair[0], true));
+	_exit(count_reports(pair[0], true, REPORT_PROCESS));
 }
 
 static void open_narrow(int pair[2])
@@ -98,11 +98,36 @@ static void test_other_looks(void)
 	roster = (struct roster){ .socket = pair[1] };
 	do {
 		roster_look(&roster, false);
-		told = count_told(pair[0], false);
+		told = count_reports(pair[0], false, REPORT_PROCESS);
 		ok(told < CHILDREN, "a look does not wait for room");
 		sum += told;
 	} while (told > 0);
 	is_int(sum, CHILDREN, "what found no room is told the next time");
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* The child is collected, and no room is left for that. */
+static void test_end_without_room(pid_t child)
+{
+	static struct roster roster;
+	int pair[2], status = 0;
+
+	open_narrow(pair);
+	roster = (struct roster){ .socket = pair[1] };
+	do
+		roster_look(&roster, false);
+	while (count_reports(pair[0], false, REPORT_PROCESS) > 0);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	while (send(pair[1], "x", 1, MSG_DONTWAIT) == 1)
+		continue;
+	roster_reaped(&roster, child, status);
+	is_int(count_reports(pair[0], false, REPORT_GONE), 0, "an end that finds no room waits");
+	roster_look(&roster, false);
+	is_int(count_reports(pair[0], false, REPORT_GONE), 1, "but the next time");
+	roster_look(&roster, false);
+	is_int(count_reports(pair[0], false, REPORT_GONE), 0, "and once");
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -116,7 +141,8 @@ int main(void)
 		children[i] = start();
 	test_last_look();
 	test_other_looks();
-	for (int i = 0; i < CHILDREN; i++) {
+	test_end_without_room(children[0]);
+	for (int i = 1; i < CHILDREN; i++) {
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);
 	}
