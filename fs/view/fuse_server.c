@@ -18,34 +18,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/view/awake.h"
-#include "fs/view/nearby.h"
 #include "fs/view/view.h"
 
 #define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
 #define BURST 64 /* requests between two looks at the clock and at the master */
-
-/* What is being served; of the thread that has the duty. */
-struct service {
-	struct view *view;
-	int device, control;
-	int unasked;             /* requests since the last look at the master */
-};
-
-/* Who waits for the answer to this request; what is closed or forgotten, nobody waits for. */
-static void note_asker(struct view *v, const struct fuse_in_header *head)
-{
-	switch (head->opcode) {
-	case FUSE_RELEASE:
-	case FUSE_RELEASEDIR:
-	case FUSE_FORGET:
-	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT:
-		break;
-	default:
-		v->asker = (int32_t)head->pid;
-	}
-}
 
 /* The last message of libfuse's; its standard error is /dev/null. */
 static char said[200];
@@ -93,7 +69,6 @@ static ssize_t receive(struct view *v, int device, struct fuse_buf *buf)
 	if (got < (ssize_t)sizeof head)
 		return got;
 	memcpy(&head, v->request, sizeof head);
-	note_asker(v, &head);
 	if (head.opcode == OP_TMPFILE) {
 		head.opcode = FUSE_CREATE;
 		memcpy(v->request, &head, sizeof head);
@@ -123,29 +98,21 @@ int server_open(struct view *v, int device, struct error *err)
 	return 0;
 }
 
-/*
- * Answers what has come. Returns how many requests that were, or -1 at the end of the file system. Beside the program, nothing more can come once it has its answer: it has yet to run.
- */
-static int answer(struct view *v, enum nearby_thread self, int device)
+/* Answers what has come, BURST requests at most. Returns false at the end of the file system. */
+static bool answer(struct view *v, int device)
 {
-	struct fuse_session *session = v->session;
-	struct fuse_buf buf;
-	int count = 0;
-
-	v->asker = 0;
-	for (; count < BURST && (self == NEARBY_ANYWHERE || v->asker == 0); count++) {
+	for (int count = 0; count < BURST; count++) {
+		struct fuse_buf buf;
 		ssize_t got = receive(v, device, &buf);
 
 		/* ENOENT: the request was interrupted before it was read. */
 		if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOENT))
-			break;
+			return true;
 		if (got <= 0)
-			return -1;
-		if (v->asker != 0)
-			nearby_look_round(&v->nearby, self, view_now_ns());
-		fuse_session_process_buf(session, &buf);
+			return false;
+		fuse_session_process_buf(v->session, &buf);
 	}
-	return count;
+	return true;
 }
 
 /* Whether the supervisor's end of the socket is closed: then nobody is left to serve for. */
@@ -165,57 +132,18 @@ static bool wait_for(struct pollfd polled[2], int timeout_ms)
 	return !polled[1].revents || !is_over(polled[1].fd);
 }
 
-/* Waits for a request: asleep, or awake, where one thread is alone and that is worth it. Returns false when there is nobody left to serve for. */
-static bool await_request(struct service *s)
-{
-	struct pollfd polled[2] = { { s->device, POLLIN, 0 }, { s->control, POLLIN, 0 } };
-	int64_t now_ns = view_now_ns();
-	int timeout_ms = event_flush(s->view->events, now_ns);
-
-	if (!s->view->nearby.is_ready && s->unasked < BURST && awake_stays(&s->view->awake, now_ns)) {
-		while (view_now_ns() < now_ns + AWAKE_LOOK_NS)
-			continue;
-		return true;
-	}
-	if (!wait_for(polled, s->unasked >= BURST ? 0 : timeout_ms))
-		return false;
-	s->unasked = 0;
-	return true;
-}
-
-/* Answers until the duty is another thread's, or until the end. */
-static void serve(void *context, enum nearby_thread self)
-{
-	struct service *s = context;
-	struct view *v = s->view;
-
-	while (!fuse_session_exited(v->session) && await_request(s)) {
-		int count = answer(v, self, s->device);
-		int64_t now_ns = view_now_ns();
-
-		if (count < 0)
-			break;
-		s->unasked += count;
-		if (v->asker == 0)
-			continue; /* nobody waited */
-		awake_answered(&v->awake, now_ns);
-		if (nearby_pass(&v->nearby, self, nearby_next(&v->nearby, self, awake_is_worth_it(&v->awake), v->asker, now_ns)))
-			return;
-	}
-	nearby_end(&v->nearby);
-}
-
 int server_serve(struct view *v, int device, int control)
 {
-	struct service s = { .view = v, .device = device, .control = control };
+	struct pollfd polled[2] = { { device, POLLIN, 0 }, { control, POLLIN, 0 } };
 	int flags = fcntl(device, F_GETFL);
-	bool ready = flags >= 0 && fcntl(device, F_SETFL, flags | O_NONBLOCK) == 0;
+	bool is_ready = flags >= 0 && fcntl(device, F_SETFL, flags | O_NONBLOCK) == 0;
 
-	if (ready)
-		nearby_run(&v->nearby, serve, &s);
+	while (is_ready && !fuse_session_exited(v->session) &&
+	       wait_for(polled, event_flush(v->events, view_now_ns())) && answer(v, device))
+		continue;
 	fuse_session_destroy(v->session);
 	v->session = NULL;
-	if (ready)
+	if (is_ready)
 		event_finish(v->events);
-	return ready ? 0 : -1;
+	return is_ready ? 0 : -1;
 }

@@ -2,7 +2,8 @@
 /*
  * Serving a view on a descriptor: /dev/fuse, or one end of a SOCK_SEQPACKET pair with a test on the other.
  *
- * One loop, in one thread at a time (fs/view/nearby.h). It waits for requests and for the end of its master, and for nothing else: not for a process of the sandbox, not for whoever reads events.
+ * One loop in one thread. It waits for requests and for the end of its supervisor, and for nothing else: not for
+ * a process of the sandbox, not for a reader of events.
  */
 #ifndef CORDON_FS_VIEW_FUSE_SERVER_H
 #define CORDON_FS_VIEW_FUSE_SERVER_H

@@ -46,7 +46,7 @@ struct view *view_new(struct policy *policy, struct event_sink *events, uid_t ui
 	v->events = events;
 	v->uid = uid;
 	v->gid = gid;
-	v->proc = v->top = v->awake.load.fd = -1;
+	v->proc = v->top = -1;
 	v->most_descriptors = INT_MAX;
 	return v;
 }
@@ -68,8 +68,6 @@ void view_free(struct view *v)
 		close(v->proc);
 	if (v->top >= 0)
 		close(v->top);
-	if (v->awake.load.fd >= 0)
-		close(v->awake.load.fd);
 	free(v->block);
 	free(v->request);
 	free(v->trees);

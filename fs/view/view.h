@@ -12,9 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "fs/view/awake.h"
 #include "fs/view/view_event.h"
-#include "fs/view/nearby.h"
 #include "fs/view/object.h"
 #include "fs/view/view_policy.h"
 #include "fs/view/node_tree.h"
@@ -84,9 +82,6 @@ struct view {
 	bool anchors_cut;        /* there were too many */
 	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
 	size_t listed;           /* bytes that open listings hold */
-	struct awake awake;      /* whether to sleep between two requests */
-	struct nearby nearby;    /* which thread answers */
-	int32_t asker;           /* the thread that waits for an answer, or 0 */
 	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];

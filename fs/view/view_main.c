@@ -232,7 +232,6 @@ static int confine(struct start *s)
 {
 	const struct plan *p = s->config;
 	uint32_t layers = 0;
-	cpu_set_t allowed;
 
 	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
@@ -241,9 +240,7 @@ static int confine(struct start *s)
 	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
-	if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		nearby_start(&s->view->nearby, s->view->proc, &allowed, &s->view->awake.load);
-	return filter_install(PROFILE_VIEW, &s->error); /* in all threads */
+	return filter_install(PROFILE_VIEW, &s->error);
 }
 
 static int set_up(struct start *s)
@@ -265,7 +262,6 @@ static int set_up(struct start *s)
 	close(fds[1]);
 	raise_descriptors(s->view);
 	setsockopt(CONTROL_FD, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
-	s->view->awake = awake_here();
 	if (server_open(s->view, s->device, &s->error) < 0)
 		return -1;
 	return confine(s);

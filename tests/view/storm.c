@@ -50,7 +50,6 @@ static const char *any_name(char *buffer, size_t size)
 static struct view *make_view(int events, const char *where)
 {
 	struct policy *policy = policy_new();
-	cpu_set_t allowed;
 	struct view *v;
 	char path[512];
 
@@ -63,9 +62,6 @@ static struct view *make_view(int events, const char *where)
 	if (!v || view_add_tree(v, open(where, O_PATH | O_CLOEXEC), where, false) < 0 || view_add_place(v, 0, "new/place", false) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
-	v->awake = awake_here();
-	if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		nearby_start(&v->nearby, v->proc, &allowed, &v->awake.load);
 	return v;
 }
 

@@ -19,7 +19,6 @@
 
 static struct fuse_client client;
 static char place[256];
-static bool is_nearby = true; /* the server has the threads that a machine of two processors gives it */
 
 static void put(const char *name, const char *text)
 {
@@ -85,28 +84,11 @@ static void make_tree(void)
 	put("walk/hidden/other", "y");
 }
 
-#define BUSY 3 /* one more than a server and who holds the other processor for it */
-
-/* What the servers take for /proc/loadavg, so that what else runs on this machine does not decide. */
-static int load_fd = -1;
-
-static void running(int count)
-{
-	char text[64];
-	int length = snprintf(text, sizeof text, "0.00 0.00 0.00 %d/80 1\n", count);
-
-	if (load_fd < 0)
-		load_fd = memfd_create("loadavg", MFD_CLOEXEC);
-	if (load_fd < 0 || pwrite(load_fd, text, (size_t)length, 0) != length)
-		exit(2);
-}
-
 static struct view *make_view(int events, const char *where)
 {
 	struct policy *policy = policy_new();
 	struct event_sink *sink = event_sink_new(events, true);
 	struct view *v;
-	cpu_set_t allowed;
 	char path[512];
 
 	policy_show(policy, "ro:1", where);
@@ -125,9 +107,6 @@ static struct view *make_view(int events, const char *where)
 	if (view_add_tree(v, open(path, O_PATH | O_CLOEXEC), path, false) < 0 || view_add_place(v, 0, "new/place", true) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
-	v->awake = (struct awake){ .load.fd = load_fd, .processors = BUSY }; /* so that it never is too busy for it to stay awake */
-	if (is_nearby && sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-		nearby_start(&v->nearby, v->proc, &allowed, &v->awake.load);
 	return v;
 }
 
@@ -413,84 +392,6 @@ static void test_slow_reader(void)
 	ok(answered, "twelve thousand refusals that nobody reads: the server never waits");
 }
 
-/* How many times the server's first thread went to sleep, or the others left their processors, for whatever reason. */
-static unsigned long turns_of(pid_t server, bool is_first)
-{
-	unsigned long sum = 0, turns;
-	char path[300], line[256];
-	struct dirent *thread;
-	FILE *status;
-	DIR *tasks;
-
-	snprintf(path, sizeof path, "/proc/%d/task", (int)server);
-	tasks = opendir(path);
-	while (tasks && (thread = readdir(tasks))) {
-		if (atoi(thread->d_name) == 0 || (atoi(thread->d_name) == server) != is_first)
-			continue;
-		snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)server, thread->d_name);
-		status = fopen(path, "re");
-		while (status && fgets(line, sizeof line, status))
-			if (sscanf(line, "voluntary_ctxt_switches: %lu", &turns) == 1 || (!is_first && sscanf(line, "nonvoluntary_ctxt_switches: %lu", &turns) == 1))
-				sum += turns;
-		if (status)
-			fclose(status);
-	}
-	if (tasks)
-		closedir(tasks);
-	return sum;
-}
-
-/* Asks until the first thread, or the others, did so after most requests: elsewhere to sleep, and beside the program to make room for it. */
-static bool is_answered_by(bool is_first)
-{
-	int64_t until_ns = view_now_ns() + INT64_C(60000000000);
-	struct fuse_entry_out e;
-
-	while (view_now_ns() < until_ns) {
-		unsigned long turns = turns_of(client.server, is_first);
-
-		for (int i = 0; i < 100; i++)
-			fuse_lookup(&client, 1, "0", &e);
-		if (turns_of(client.server, is_first) > turns + 50)
-			return true;
-	}
-	return false;
-}
-
-/* Whether a server that answers from anywhere still does after many files were closed, which nobody waits for. */
-static bool is_unmoved_by_closing(void)
-{
-	struct fuse_release_in closed = { .fh = UINT64_C(1) << 33 }; /* of a file without a descriptor */
-	unsigned long turns;
-
-	running(BUSY);
-	if (!is_answered_by(true))
-		return false;
-	running(1);
-	turns = turns_of(client.server, false);
-	for (int i = 0; i < 1000; i++)
-		if (fuse_ask(&client, FUSE_RELEASE, 1, &closed, sizeof closed, NULL, 0) != 0)
-			return false;
-	return turns_of(client.server, false) < turns + 100;
-}
-
-static void test_beside(void)
-{
-	cpu_set_t allowed;
-	bool unmoved = false;
-
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 2) {
-		skip(3, "with other than two processors the server has one thread");
-		return;
-	}
-	ok(is_answered_by(false), "who asks again and again is answered by a thread beside it");
-	running(BUSY);
-	ok(is_answered_by(true), "while others want to run, by the one that runs anywhere, and it does not stay awake");
-	for (int turn = 0; turn < 20 && !unmoved; turn++) /* the last of those who waited may just have moved it */
-		unmoved = is_unmoved_by_closing();
-	ok(unmoved, "who only closes what it had open is not followed");
-}
-
 /* Only the supervisor goes: the device is still there, and the last read from it said that nothing waits. */
 static void test_supervisor_gone(void)
 {
@@ -503,7 +404,7 @@ static void test_supervisor_gone(void)
 		ok(false, "a second server");
 		return;
 	}
-	ok(fuse_lookup(&other, 1, "0", &e) == 0, "%s server answers", is_nearby ? "a second" : "one with a single thread");
+	ok(fuse_lookup(&other, 1, "0", &e) == 0, "a second server answers");
 	gone.fd = (int)syscall(SYS_pidfd_open, other.server, 0);
 	close(other.events);
 	other.events = -1;
@@ -530,7 +431,6 @@ int main(void)
 
 	plan(0);
 	make_tree();
-	running(1);
 	ok(fuse_client_start(&client, make_view, place) == 0 && fuse_client_init(&client) == 0, "the server answers");
 	test_lookup();
 	test_names();
@@ -541,9 +441,6 @@ int main(void)
 	test_counting();
 	test_parser();
 	test_slow_reader();
-	test_beside();
-	test_supervisor_gone();
-	is_nearby = false;
 	test_supervisor_gone();
 	status = fuse_client_end(&client);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server ends in good order when its master goes (%#x)", status);
