@@ -82,7 +82,7 @@ static void add_parent(const struct processes *p, struct identity *who)
 
 	if (read_status(who->made_by, status, sizeof status))
 		who->parent = proc_status_innermost(status, NULL);
-	who->is_of_init = who->made_by == p->first || who->parent == 1;
+	who->is_of_init = p->levels == 0 || who->made_by == p->reaper || who->parent == 1;
 }
 
 /* Whether a process has its number still: it lives, or its parent has not collected it. */
@@ -301,8 +301,10 @@ static void learn(struct processes *p, struct event_log *log, const struct ident
 			return;
 		}
 	}
-	if (p->levels == 0)
+	if (p->levels == 0) {
 		p->levels = who->levels;
+		p->reaper = who->made_by;
+	}
 	begin(p, log, &seen, pidfd);
 }
 
@@ -377,8 +379,10 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 	}
 	if (is_told)
 		return;
-	if (p->levels == 0)
+	if (p->levels == 0) {
 		p->levels = levels;
+		p->reaper = seen.parent; /* the same number where there is no namespace */
+	}
 	begin(p, log, &seen, pidfd);
 }
 

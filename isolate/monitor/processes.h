@@ -27,9 +27,9 @@
 #define PROCESSES_GONE 4096
 
 struct processes {
-	pid_t first;              /* PID 1 of the sandbox, by its number on the host */
 	int64_t began_ns;         /* when the program came under the filter; 0: not known */
 	unsigned levels;          /* of process namespaces, of the first known process */
+	pid_t reaper;             /* its parent, by its number on the host: PID 1 */
 	int epoll;                /* readable when one has ended; -1: none is held */
 	unsigned count, room, held, most_held;
 	struct process {

@@ -70,10 +70,7 @@ static int watch_all(struct execution *x)
 		{ x->out.source, FROM_OUT }, { x->errors.source, FROM_ERR },
 		{ x->server.source, FROM_SERVER }, { x->streams->control, FROM_CALLER },
 		{ x->view_check, FROM_VIEW_CHECK }, { x->processes.epoll, FROM_PROCESSES },
-		/*
-		 * Where somebody watches, its events come after the first process:
-		 * loop_watch_view().
-		 */
+		/* Where somebody watches: loop_watch_view(), after the first process. */
 		{ x->log ? -1 : x->view.launch.control, FROM_VIEW },
 	};
 	bool is_open = x->epoll >= 0 && x->timer >= 0 && (!x->log || x->processes.epoll >= 0) &&
@@ -110,7 +107,6 @@ static int start_view(struct execution *x)
 		return 0;
 	x->view.options = x->options;
 	x->view.processes = &x->processes;
-	x->processes.first = x->launch.pid;
 	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
