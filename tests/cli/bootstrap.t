@@ -60,7 +60,7 @@ def _():
     asked = open(log).read().splitlines()
     tap.like(asked[0], "update", "apt-get update first")
     packages = asked[1].split()
-    for word in ("autoconf", "automake", "libtool", "pkg-config", "libseccomp-dev", "libnl-3-dev", "libcjson-dev"):
+    for word in ("autoconf", "automake", "libtool", "pkg-config", "libseccomp-dev", "libnl-3-dev", "libcjson-dev", "scdoc"):
         tap.ok(word in packages, "%s is asked for in %r" % (word, packages))
     for word in ("make", "gcc", "python3"):
         tap.ok(word not in packages, "%s is there already, and not asked for" % word)
@@ -85,7 +85,7 @@ def _():
     ("libfuse", "fuse3", "3.10.5", "3.14"), ("SQLite", "sqlite3", "3.34.1", "3.37")])
 def _(name, module, has, needed):
     path = bare_path()
-    for tool in ("autoreconf", "automake", "libtoolize", "prove"):
+    for tool in ("autoreconf", "automake", "libtoolize", "prove", "scdoc"):
         os.symlink("/bin/true", os.path.join(path, tool))
     with open(path + "/pkg-config", "w") as file:
         file.write("""#!/bin/sh

@@ -51,7 +51,8 @@ def path(directory, *names):
 @tap.test("every promised file is installed, and nothing else in cordon's own directories", deadline=120)
 def _():
     wanted = [path("bindir", "cordon"), path("libdir", "libcordon.so"), path("includedir", "cordon.h"), path("libdir", "pkgconfig", "cordon.pc"),
-              path("mandir", "man1", "cordon.1"), path("datadir", "bash-completion", "completions", "cordon"), path("pkgdatadir", "record.schema.json"),
+              path("mandir", "man1", "cordon.1"), path("mandir", "man5", "cordon-record.5"), path("mandir", "man5", "cordon-events.5"),
+              path("mandir", "man7", "cordon-tools.7"), path("mandir", "man7", "cordon-security.7"), path("datadir", "bash-completion", "completions", "cordon"), path("pkgdatadir", "record.schema.json"),
               path("pkgdatadir", "profile.schema.json"), path("pkgdatadir", "tool.schema.json")]
     for name in wanted:
         tap.ok(os.path.isfile(name), "%s is there" % name)
@@ -117,7 +118,7 @@ def _():
     tap.equal(done.returncode, 0, "compiles: %s" % done.stderr)
 
 
-@tap.test("the man page has its sections and no complaint from the formatter")
+@tap.test("the man pages have their sections and no complaint from the formatter")
 def _():
     page = path("mandir", "man1", "cordon.1")
     text = open(page, encoding="utf-8").read()
@@ -126,8 +127,10 @@ def _():
     for option in ("timeout", "memory", "permit", "wait"):
         tap.like(text.replace("\\", ""), "--" + option, "--" + option)
     if shutil.which("groff"):
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", page], capture_output=True, text=True)
-        tap.equal((done.returncode, done.stderr), (0, ""), "groff")
+        for section in ("man1", "man5", "man7"):
+            for name in os.listdir(path("mandir", section)):
+                done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path("mandir", section, name)], capture_output=True, text=True)
+                tap.equal((done.returncode, done.stderr), (0, ""), "groff of %s" % name)
     else:
         tap.diag("groff is not installed: the page was not formatted")
 
