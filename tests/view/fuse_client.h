@@ -30,6 +30,8 @@ struct fuse_client {
 	int socket, events;   /* events: our end of the server's socket */
 	pid_t server;
 	uint64_t unique;
+	unsigned stores;      /* FUSE_NOTIFY_STORE messages so far, and what the last one brought */
+	char stored[64];
 	size_t length;        /* of the last answer's data */
 	char answer[2 << 20] __attribute__((aligned(8)));
 };
@@ -90,6 +92,13 @@ static int fuse_receive(struct fuse_client *c, uint64_t unique)
 
 		if (got < (ssize_t)sizeof head)
 			return -1;
+		if (head.unique == 0 && head.error == FUSE_NOTIFY_STORE) {
+			size_t length = (size_t)got - sizeof head - sizeof(struct fuse_notify_store_out);
+
+			c->stores++;
+			snprintf(c->stored, sizeof c->stored, "%.*s", (int)length,
+				 c->answer + sizeof(struct fuse_notify_store_out));
+		}
 		if (head.unique != unique)
 			continue;
 		c->length = (size_t)got - sizeof head;

@@ -213,6 +213,29 @@ static void test_files(void)
 	ok(fuse_lookup(&client, walk_to("0"), "plain", &e) == 0 && e.nodeid != node, "and the name has a new one");
 }
 
+/* What the kernel has must be right before it is used, and a page that it waits for elsewhere is locked. */
+static void test_stores(void)
+{
+	uint64_t node, a, b;
+	unsigned before;
+
+	put("fresh", "fresh\n");
+	node = walk_to("0/fresh");
+	before = client.stores;
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1 && strcmp(client.stored, "fresh\n") == 0,
+	   "a small file's bytes come with the answer to its first open");
+	put("fresh", "other\n");
+	ok(open_node(node, O_RDONLY, &b) == 0 && client.stores == before + 1, "not while it is open elsewhere");
+	close_node(node, a);
+	close_node(node, b);
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1, "nor again while the file is the same");
+	close_node(node, a);
+	put("fresh", "third time\n");
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 2 && strcmp(client.stored, "third time\n") == 0,
+	   "but after it was changed");
+	close_node(node, a);
+}
+
 /* Lists a directory through one descriptor in steps; returns how many names came, with those that end in .key counted apart. */
 static int list(uint64_t node, uint32_t size, bool plus, int *keys)
 {
@@ -435,6 +458,7 @@ int main(void)
 	test_lookup();
 	test_names();
 	test_files();
+	test_stores();
 	test_listing();
 	test_refusals();
 	test_events();
