@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a configuration to rules. See config.h.
+ * From a configuration to rules. See view_config.h.
  *
  * A path is made the host's own name for its object before it becomes a rule, as far as it exists: rules are about objects, and a directory on the way may be a
  * symbolic link.

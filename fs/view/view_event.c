@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of the view. See event.h.
+ * Events of the view. See view_event.h.
  *
  * The table of recent records is direct-mapped: two that fall on the same slot push each other out, which costs a repeat and never a record. The ring is one buffer: it is
  * sent from its front in datagrams of whole records and moved up when it is half empty.

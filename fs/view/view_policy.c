@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules over host paths. See policy.h for the order among them.
+ * Rules over host paths. See view_policy.h for the order among them.
  *
  * A decision on a name costs what the rules cost whose last component can begin with the name's first byte: for each byte there is a list of them. A rule is then
  * compared by its last component, and only when that matches by the whole path. Deeper matches always win, so what was decided above never has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers. See answer.h. Text that may come from inside reaches a terminal through the sanitiser only. */
+/* Answers. See print_record.h. Text that may come from inside reaches a terminal through the sanitiser only. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

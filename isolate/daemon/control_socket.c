@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control socket. See socket.h.
+ * The control socket. See control_socket.h.
  *
  * A socket file says nothing about whether somebody listens: connecting to it does. Two daemons that find the same dead file at once are kept apart by a lock beside it,
  * which the winner holds for as long as it lives.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's loop. See server.h.
+ * The daemon's loop. See daemon.h.
  *
  * Order matters in one place: what an execution said is written to the log before a subscriber sees it. Stopping goes by degrees: no new clients, what waits is answered,
  * what runs is ended and its records delivered, then the loop ends; after ten seconds it ends anyway.

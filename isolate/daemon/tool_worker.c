@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods of tools. See tool_work.h.
+ * The methods of tools. See tool_worker.h.
  *
  * Whose library it is, and where libraries are, is the daemon's: that is taken before the environment becomes the caller's. Who acts is the uid that the kernel gave for the
  * other end of the socket.

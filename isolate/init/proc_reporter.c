@@ -51,7 +51,7 @@ static bool read_stat(pid_t pid, char *text, size_t size)
 }
 
 /* Waits for room while r->patience_ms lasts: from the last look on. Returns whether it was told. */
-static bool send_patiently(struct roster *r, const struct report *report, int fd)
+static bool send_patiently(struct proc_reporter *r, const struct report *report, int fd)
 {
 	struct pollfd room = { r->socket, POLLOUT, 0 };
 
@@ -64,7 +64,7 @@ static bool send_patiently(struct roster *r, const struct report *report, int fd
 	return true;
 }
 
-static bool tell_process(struct roster *r, pid_t pid)
+static bool tell_process(struct proc_reporter *r, pid_t pid)
 {
 	struct report report;
 	char stat[1024];
@@ -95,7 +95,7 @@ static bool tell_process(struct roster *r, pid_t pid)
 }
 
 /* Returns whether it was told. */
-static bool tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
+static bool tell_gone(struct proc_reporter *r, pid_t pid, int status, bool is_known)
 {
 	struct report report;
 
@@ -108,7 +108,7 @@ static bool tell_gone(struct roster *r, pid_t pid, int status, bool is_known)
 
 static void take(void *context, pid_t pid)
 {
-	struct roster *r = context;
+	struct proc_reporter *r = context;
 
 	for (unsigned i = 0; i < r->count; i++)
 		if (r->known[i].pid == pid) {
@@ -122,9 +122,9 @@ static void take(void *context, pid_t pid)
 	r->known[r->count++].seen = true;
 }
 
-void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace, bool own_network)
+void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network)
 {
-	*r = (struct roster){ .whole_namespace = whole_namespace, .own_network = own_network, .socket = socket };
+	*r = (struct proc_reporter){ .whole_namespace = whole_namespace, .own_network = own_network, .socket = socket };
 	take(r, main);
 }
 
@@ -164,7 +164,7 @@ static uint64_t read_no_route(void)
 	return count;
 }
 
-static void sample(struct roster *r)
+static void sample(struct proc_reporter *r)
 {
 	struct watch_totals totals = { 0, 0 };
 	struct cpu cpu = { 0 };
@@ -189,7 +189,7 @@ static void sample(struct roster *r)
 	send_report(r->socket, &report, -1);
 }
 
-void roster_look(struct roster *r, bool sample_now)
+void proc_reporter_look(struct proc_reporter *r, bool sample_now)
 {
 	struct timespec now;
 	int64_t now_ns;
@@ -212,13 +212,13 @@ void roster_look(struct roster *r, bool sample_now)
 	sample(r);
 }
 
-void roster_look_last(struct roster *r)
+void proc_reporter_look_last(struct proc_reporter *r)
 {
 	r->patience_ms = LAST_PATIENCE_MS;
 	watch_each(r->whole_namespace, take, r);
 }
 
-void roster_reaped(struct roster *r, pid_t pid, int status)
+void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status)
 {
 	bool was_told = tell_gone(r, pid, status, true);
 
@@ -230,7 +230,7 @@ void roster_reaped(struct roster *r, pid_t pid, int status)
 		}
 }
 
-void roster_say_paused(int socket, bool paused)
+void proc_reporter_say_paused(int socket, bool paused)
 {
 	struct report report;
 

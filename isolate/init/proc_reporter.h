@@ -18,7 +18,7 @@
 #define ROSTER_MOST 1024          /* processes that are kept apart; more than that are only counted */
 #define ROSTER_SAMPLE_NS INT64_C(250000000)
 
-struct roster {
+struct proc_reporter {
 	bool whole_namespace, own_network;
 	int socket;                   /* to the supervisor; reports are sent without waiting */
 	int patience_ms;              /* with a socket that has no room; 0 until the last look */
@@ -29,21 +29,21 @@ struct roster {
 };
 
 /* Begins with the program's process, which it tells of. whole_namespace as for watch_look; own_network: the network namespace is the sandbox's alone. */
-void roster_begin(struct roster *r, int socket, pid_t main, bool whole_namespace, bool own_network);
+void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
 
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
-void roster_look(struct roster *r, bool sample_now);
+void proc_reporter_look(struct proc_reporter *r, bool sample_now);
 
 /*
  * Looks for new ones only: before the program's end is told, and the others are ended with it. From
  * here on reports wait for room.
  */
-void roster_look_last(struct roster *r);
+void proc_reporter_look_last(struct proc_reporter *r);
 
 /* A process was reaped with this wait(2) status. */
-void roster_reaped(struct roster *r, pid_t pid, int status);
+void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status);
 
 /* Says over a socket that all were stopped, or run again; to whoever asked for it, so whether or not anybody watches. */
-void roster_say_paused(int socket, bool paused);
+void proc_reporter_say_paused(int socket, bool paused);
 
 #endif

@@ -29,7 +29,7 @@ static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 struct loop {
 	pid_t main;
 	bool main_ended, ending, paused;
-	struct roster *roster;   /* NULL: nobody watches */
+	struct proc_reporter *reporter;   /* NULL: nobody watches */
 	const struct confine_limits *limits;
 	struct report *ended;
 };
@@ -88,10 +88,10 @@ static bool reap(struct loop *l)
 		/*
 		 * A process that was made last may not have begun, and is ended with the program.
 		 */
-		if (l->roster && pid == l->main && !(l->limits->flags & LIMIT_WAIT_ALL))
-			roster_look_last(l->roster);
-		if (l->roster)
-			roster_reaped(l->roster, pid, status);
+		if (l->reporter && pid == l->main && !(l->limits->flags & LIMIT_WAIT_ALL))
+			proc_reporter_look_last(l->reporter);
+		if (l->reporter)
+			proc_reporter_reaped(l->reporter, pid, status);
 		if (pid == l->main) {
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
@@ -132,7 +132,7 @@ static bool listen_to(struct loop *l, int lifeline)
 		return true;
 	l->paused = byte == REAP_PAUSE;
 	watch_signal_all(whole_namespace(l), l->paused ? SIGSTOP : SIGCONT);
-	roster_say_paused(lifeline, l->paused);
+	proc_reporter_say_paused(lifeline, l->paused);
 	return true;
 }
 
@@ -179,8 +179,8 @@ static void watch(struct loop *l)
 
 	if (l->paused && !l->ending)
 		watch_signal_all(whole_namespace(l), SIGSTOP); /* whoever was being forked when the others were stopped */
-	if (l->roster)
-		roster_look(l->roster, false);
+	if (l->reporter)
+		proc_reporter_look(l->reporter, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
 	if (!look(l, 0, &now)) {
 		end_all(l);
@@ -248,8 +248,8 @@ static int open_timer(void)
 
 int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended)
 {
-	static struct roster roster;
-	struct loop l = { .main = main, .limits = limits, .ended = ended, .roster = limits->flags & LIMIT_EVENTS ? &roster : NULL };
+	static struct proc_reporter reporter;
+	struct loop l = { .main = main, .limits = limits, .ended = ended, .reporter = limits->flags & LIMIT_EVENTS ? &reporter : NULL };
 	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_ISOLATED)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
 	uint64_t written_before = written(usage_fd);
 	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
@@ -258,8 +258,8 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 	ended->status = SIGKILL;
 	if (status < 0)
 		end_all(&l);
-	if (l.roster)
-		roster_begin(&roster, lifeline, main, whole_namespace(&l), limits_own_network(limits));
+	if (l.reporter)
+		proc_reporter_begin(&reporter, lifeline, main, whole_namespace(&l), limits_own_network(limits));
 	while (reap(&l)) {
 		uint64_t ticks;
 
@@ -277,8 +277,8 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 				watch_kill_all(whole_namespace(&l)); /* whoever was being forked when the others were hit */
 		}
 	}
-	if (l.roster)
-		roster_look(&roster, true);
+	if (l.reporter)
+		proc_reporter_look(&reporter, true);
 	account(&ended->usage, usage_fd, written_before);
 	for (int i = 0; i < 3; i += 2)
 		if (polled[i].fd >= 0)

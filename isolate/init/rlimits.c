@@ -69,7 +69,7 @@ static int limit_shared(struct error *err)
 
 /*
  * 1 and not 0: where kernel.core_pattern names a handler the kernel ignores the size of a core file, but
- * starts no handler at 1 (do_coredump()). A hard limit of 0 cannot be raised: allowance.c says what follows.
+ * starts no handler at 1 (do_coredump()). A hard limit of 0 cannot be raised: limits_from_options.c says what follows.
  */
 static int limit_core(struct error *err)
 {

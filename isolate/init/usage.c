@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum over a sandbox's processes. See watch.h.
+ * The sum over a sandbox's processes. See usage.h.
  *
  * Everything is read into small fixed buffers with plain system calls: this runs in PID 1, also in one that was forked from a Python interpreter, where no
  * allocation is wanted. A process that vanishes between two reads counts as nothing.

@@ -27,7 +27,7 @@ struct refused_call {
 	char comm[16];
 	uint64_t count;
 	bool internet;         /* it would have been a socket of the internet */
-	struct outward to;     /* an address outside that it was for; no host: none */
+	struct peer_address to;     /* an address outside that it was for; no host: none */
 	int64_t time_ns;       /* when it came, CLOCK_REALTIME; of several the first */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of events, made from events.def. See table.h. */
+/* The table of events, made from events.def. See event_table.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -76,7 +76,7 @@ static void release(struct notify *n, struct notify_slot *slot)
 }
 
 /* Whether the slot's call is this one again. Pointers to an address differ where the address does not. */
-static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, pid_t process, const struct outward *to)
+static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, pid_t process, const struct peer_address *to)
 {
 	if (!slot->used || slot->number != request->data.nr || slot->call.pid != process)
 		return false;
@@ -85,7 +85,7 @@ static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif
 	return memcmp(slot->arguments, request->data.args, sizeof slot->arguments) == 0;
 }
 
-static void count_refusal(struct result *result, const char *name, const struct outward *to)
+static void count_refusal(struct result *result, const char *name, const struct peer_address *to)
 {
 	char address[REFUSED_NAME];
 
@@ -101,7 +101,7 @@ static void take(struct notify *n, const struct receiver_call *in, pid_t process
 		 const char comm[16])
 {
 	const struct seccomp_notif *request = &in->request;
-	const struct outward *to = &in->to;
+	const struct peer_address *to = &in->to;
 	const int64_t now_us = clock_now_us();
 	char text[24];
 	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);

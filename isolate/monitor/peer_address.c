@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses in another process's memory, and what its socket makes of them. See outward.h.
+ * Addresses in another process's memory, and what its socket makes of them. See peer_address.h.
  *
  * Everything is copied once, into structures of fixed size, and only the copy is looked at. The socket is borrowed for a moment (pidfd_getfd(2)) and only asked questions. What this costs is
  * bounded whatever the program does.
@@ -187,7 +187,7 @@ static bool goes_by_address(const struct call *how, const struct seccomp_notif *
 	return s->is_free && (how->number == SYS_connect || (how->flags >= 0 && (call->data.args[how->flags] & MSG_FASTOPEN)));
 }
 
-bool outward_read(const struct seccomp_notif *call, struct outward *out)
+bool peer_address_read(const struct seccomp_notif *call, struct peer_address *out)
 {
 	struct socket_facts s;
 	union address a;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct outward {
+struct peer_address {
 	char host[64]; /* numbers, as inet_ntop(3) writes them */
 	uint16_t port;
 };
@@ -24,6 +24,6 @@ struct outward {
  * so it is refused. False for all else, also for what cannot be read, where the process may not be
  * traced. What is read is only true if the notification is valid afterwards. May wait.
  */
-bool outward_read(const struct seccomp_notif *call, struct outward *out);
+bool peer_address_read(const struct seccomp_notif *call, struct peer_address *out);
 
 #endif

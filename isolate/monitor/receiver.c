@@ -62,7 +62,7 @@ static void read_memory(struct receiver_call *call)
 	pid_t pid = (pid_t)call->request.pid;
 
 	if (call->kind == WATCHED_ADDRESS)
-		call->found = outward_read(&call->request, &call->to);
+		call->found = peer_address_read(&call->request, &call->to);
 	else
 		call->found = proc_file_command(pid, call->command, sizeof call->command) > 0;
 	call->was_read = true;

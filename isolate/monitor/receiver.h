@@ -37,7 +37,7 @@ struct receiver_call {
 	bool is_begun;      /* between the thread and its owner: its memory is being read */
 	bool was_read;      /* memory was, where the kind asks for it */
 	bool found;         /* `to` of WATCHED_ADDRESS is outside, or `command` is there */
-	struct outward to;
+	struct peer_address to;
 	char command[RECEIVER_COMMAND]; /* the command line, words separated by spaces */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One execution. See nest.h.
+ * One execution. See child.h.
  *
  * The fork server's root is shared (it is read-only); what an execution has for itself is mounted over it: workspace, /tmp, /dev/shm, /dev/pts and /proc. Then every
  * privilege goes, and only then the request is taken. PID 1 never touches Python again; the program's process leaves its answer in a sealed memory file

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens during an execution, and what follows from it. See loop.h.
+ * What happens during an execution, and what follows from it. See event_loop.h.
  *
  * Phases: starting (until the program runs; a generous deadline of our own), running (the caller's limit), ending. Ending goes by degrees: the lifeline is shut, which
  * makes PID 1 kill and reap everything and report the sums; after a grace the process itself is killed, and with it its namespace. A timeout of a
@@ -66,7 +66,7 @@ void loop_end(struct execution *x)
 static void kill_now(struct execution *x)
 {
 	/* First whatever a process inside might be waiting for in the kernel. */
-	view_server_kill(&x->view);
+	view_client_kill(&x->view);
 	x->phase = KILLED;
 	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
 	cgroup_kill(&x->cgroup);
@@ -86,15 +86,15 @@ static void check_view(struct execution *x)
 {
 	struct error why = ERROR_INIT;
 
-	if (x->phase >= ENDING || !view_server_is_lost(&x->view, &why))
+	if (x->phase >= ENDING || !view_client_is_lost(&x->view, &why))
 		return;
-	view_server_kill(&x->view);
+	view_client_kill(&x->view);
 	loop_fail(x, &why);
 }
 
 static void on_view(struct execution *x)
 {
-	if (view_server_read(&x->view))
+	if (view_client_read(&x->view))
 		return;
 	loop_unwatch(x, x->view.launch.control);
 	check_view(x);

@@ -33,9 +33,9 @@ struct execution {
 	bool isolated, failed, gone, program_started, ended;
 	enum phase phase;
 	struct launch launch;
-	struct composition composition;
+	struct sandbox_plan plan;
 	struct cgroup cgroup;
-	struct view_server view;
+	struct view_client view;
 	struct event_log *log;           /* NULL: nobody watches */
 	struct notify notify;
 	struct processes processes;

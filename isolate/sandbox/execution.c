@@ -46,7 +46,7 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 	bool body = x->program->kind == PROGRAM_BODY;
 	struct result *r = x->result;
 
-	if (o->stdin_open && x->streams->in >= 0 && !(x->composition.spawn.limits.flags & LIMIT_TERMINAL)) {
+	if (o->stdin_open && x->streams->in >= 0 && !(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
 		if (feed_open(&x->feed, x->streams->in, &standard[0], x->err) < 0)
 			return -1;
 	} else {
@@ -99,7 +99,7 @@ static int open_loop(struct execution *x)
 /* The sandbox's first process stands in its namespaces and waits for the plan: now the view can be mounted there. */
 static int start_view(struct execution *x)
 {
-	struct composition *c = &x->composition;
+	struct sandbox_plan *c = &x->plan;
 	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
 
 	event_log_started(x->log, x->options, x->program, x->result);
@@ -107,7 +107,7 @@ static int start_view(struct execution *x)
 		return 0;
 	x->view.options = x->options;
 	x->view.processes = &x->processes;
-	c->fds[c->view_index] = view_server_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
+	c->fds[c->view_index] = view_client_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
 	x->held_signals |= x->view.held_signals;
@@ -165,7 +165,7 @@ static int check_export(const struct options *o, struct error *err)
 
 static int start(struct execution *x, unsigned flags)
 {
-	struct composition_input in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
+	struct sandbox_request in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
 	struct launch_request request = { .isolated = x->isolated, .host_network = x->options->network == NETWORK_ALLOW };
 
@@ -174,10 +174,10 @@ static int start(struct execution *x, unsigned flags)
 	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 || launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
 	in.events = x->log != NULL;
-	cgroup_make(&x->cgroup, x->result->execution_id, allowance_most_memory(x->options), x->options->pids);
+	cgroup_make(&x->cgroup, x->result->execution_id, limits_most_memory(x->options), x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
-	if (compose(&in, &x->composition, x->result, x->err) < 0)
+	if (plan_build(&in, &x->plan, x->result, x->err) < 0)
 		return -1;
 	if (open_streams(x, standard, server) != 0) {
 		if (x->err->code == FAILURE_NONE)
@@ -187,8 +187,8 @@ static int start(struct execution *x, unsigned flags)
 	if (x->log)
 		watch_output(x);
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
-	request.inside_uid = x->composition.spawn.limits.uid;
-	request.inside_gid = x->composition.spawn.limits.gid;
+	request.inside_uid = x->plan.spawn.limits.uid;
+	request.inside_gid = x->plan.spawn.limits.gid;
 	request.outside_uid = x->outside_uid = in.outside_uid;
 	request.outside_gid = x->outside_gid = in.outside_gid;
 	if (launch_init(&request, &x->launch, x->err) < 0)
@@ -197,13 +197,13 @@ static int start(struct execution *x, unsigned flags)
 	if (in.cgroup && cgroup_enter(&x->cgroup, x->launch.pid, x->err) < 0)
 		goto out;
 	if (x->program->kind == PROGRAM_BODY) {
-		x->inner = conversation_begin(&x->composition, standard, x->err);
+		x->inner = runner_client_begin(&x->plan, standard, x->err);
 		if (x->inner < 0)
 			goto out;
 	}
 	if (start_view(x) < 0)
 		goto out;
-	if (message_send(x->launch.control, "P", 1, x->composition.fds, x->composition.fd_count) != 0) {
+	if (message_send(x->launch.control, "P", 1, x->plan.fds, x->plan.fd_count) != 0) {
 		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the plan of the sandbox");
 		goto out;
 	}
@@ -255,7 +255,7 @@ static void note_export_failure(struct execution *x, const struct error *why)
 /* What was changed below one --scratch. */
 static int export_layer(struct execution *x, size_t i, const struct workspace_caps *caps, struct error *err)
 {
-	const char *source = x->options->ro[x->composition.scratch[i]].source;
+	const char *source = x->options->ro[x->plan.scratch[i]].source;
 	char *destination = NULL, *path = realpath(source, NULL);
 	const struct scratch_below below = { path ? path : source, x->view.policy };
 	struct workspace_totals totals = { 0 };
@@ -295,7 +295,7 @@ static void export(struct execution *x)
 	if (!x->options->export_dir || x->workspace < 0)
 		return;
 	r->exported = true;
-	for (size_t i = 0; i < x->scratch_count && i < x->composition.scratch_count; i++) {
+	for (size_t i = 0; i < x->scratch_count && i < x->plan.scratch_count; i++) {
 		struct error why = ERROR_INIT;
 
 		if (export_layer(x, i, &caps, &why) < 0)
@@ -303,7 +303,7 @@ static void export(struct execution *x)
 	}
 	r->export_written.below = "";
 	/* Nothing that the program made may pass for a layer. */
-	if (workspace_export(x->workspace, x->options->export_dir, &caps, x->composition.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
+	if (workspace_export(x->workspace, x->options->export_dir, &caps, x->plan.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
 		note_export_failure(x, &why_not);
 	r->exported_files += totals.files;
 	r->export_skipped += totals.skipped;
@@ -348,7 +348,7 @@ static int reach_conclusion(struct execution *x)
 
 	finish_streams(x);
 	/* A program may well end, of errors when it reads, before the loop has learnt why. A server that was killed from here has its reason elsewhere. */
-	if (!x->failed && x->phase != KILLED && view_server_is_lost(&x->view, x->err))
+	if (!x->failed && x->phase != KILLED && view_client_is_lost(&x->view, x->err))
 		x->failed = true;
 	if (x->failed)
 		return -1;
@@ -360,7 +360,7 @@ static int reach_conclusion(struct execution *x)
 	cgroup_account(&x->cgroup, &sums);
 	verdict_sums(x->result, &sums, x->ended);
 	if (facts.is_body && x->ended)
-		conversation_end(x->reply, x->refused, x->result);
+		runner_client_end(x->reply, x->refused, x->result);
 	verdict_limits(x->result, x->options);
 	if (verdict_reach(&facts, x->result, x->err) < 0)
 		return -1;
@@ -384,7 +384,7 @@ static void release(struct execution *x, int status)
 	terminal_restore(&x->terminal);
 	feed_close(&x->feed);
 	/* Both were killed. Where the one cannot end, it waits in the kernel for the other, which then cannot either. */
-	view_server_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
+	view_client_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
 	loop_close(&x->view_check, 1);
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
@@ -395,7 +395,7 @@ static void release(struct execution *x, int status)
 	event_log_close(x->log, x->result, status < 0 ? x->err : NULL);
 	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
-	compose_free(&x->composition);
+	plan_build_free(&x->plan);
 	buffer_free(&x->last_words.bytes);
 }
 
@@ -424,9 +424,9 @@ static struct execution *begin(struct error *err)
 	x->feed = (struct feed)FEED_INIT;
 	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
 	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
-	x->view = (struct view_server)VIEW_SERVER_INIT;
+	x->view = (struct view_client)VIEW_CLIENT_INIT;
 	x->notify.setup.listener = x->processes.epoll = -1;
-	x->composition.view_config = x->composition.runner_socket = -1;
+	x->plan.view_config = x->plan.runner_socket = -1;
 	return x;
 }
 
@@ -441,8 +441,8 @@ static int carry_out(struct execution *x, unsigned flags)
 		status = open_loop(x);
 	if (status == 0 && !x->view.interrupted) {
 		/* Only PID 1 may hold these now, or their end would never show. */
-		loop_close(x->composition.fds, x->composition.fd_count);
-		x->composition.fd_count = 0;
+		loop_close(x->plan.fds, x->plan.fd_count);
+		x->plan.fd_count = 0;
 		status = loop_run(x);
 	}
 	terminal_restore(&x->terminal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an execution is allowed, and who holds it to that. See allowance.h.
+ * What an execution is allowed, and who holds it to that. See limits_from_options.h.
  *
  * The words for the record are set here, beside the flags that make them true.
  */
@@ -32,7 +32,7 @@ static bool permits(const struct options *o, const char *name)
 	return false;
 }
 
-static enum seccomp_profile choose_profile(const struct composition_input *in)
+static enum seccomp_profile choose_profile(const struct sandbox_request *in)
 {
 	bool online = in->options->network == NETWORK_ALLOW;
 
@@ -65,7 +65,7 @@ static uint32_t inside_id(uint32_t own)
 	return own == 0 ? 1000 : own;
 }
 
-void allowance_limits(const struct composition_input *in, struct confine_limits *l, struct confinement *c)
+void limits_from_options(const struct sandbox_request *in, struct confine_limits *l, struct confinement *c)
 {
 	const struct options *o = in->options;
 	bool body = in->program->kind == PROGRAM_BODY;
@@ -103,7 +103,7 @@ void allowance_limits(const struct composition_input *in, struct confine_limits 
 	};
 }
 
-int64_t allowance_most_memory(const struct options *o)
+int64_t limits_most_memory(const struct options *o)
 {
 	int64_t most = o->memory_bytes + o->workspace_bytes;
 
@@ -123,7 +123,7 @@ static bool starts_core_handler(void)
 	       (pattern[0] == '|' || pattern[0] == '@');
 }
 
-void allowance_notes(const struct composition_input *in, struct confinement *c)
+void limits_notes(const struct sandbox_request *in, struct confinement *c)
 {
 	c->view = in->isolated ? "bind" : "host";
 	c->permit = &in->options->permit;

@@ -7,15 +7,15 @@
 #include "isolate/sandbox/plan_build.h"
 
 /* Fills the limits, and the words for who enforces each in the record. */
-void allowance_limits(const struct composition_input *in, struct confine_limits *l, struct confinement *c);
+void limits_from_options(const struct sandbox_request *in, struct confine_limits *l, struct confinement *c);
 
 /*
  * Bytes that a sandbox may have in memory in all: what its processes hold, which PID 1 keeps to --memory,
  * and the files that can be written, which are beside it. A cgroup counts both.
  */
-int64_t allowance_most_memory(const struct options *o);
+int64_t limits_most_memory(const struct options *o);
 
 /* Notes for the record what this tier, with these options, does not stop. */
-void allowance_notes(const struct composition_input *in, struct confinement *c);
+void limits_notes(const struct sandbox_request *in, struct confinement *c);
 
 #endif

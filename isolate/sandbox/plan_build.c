@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composing a sandbox. See compose.h.
+ * Composing a sandbox. See plan_build.h.
  *
  * Nothing of the host is shown but the system runtime, the interpreter and what was named; nothing of the environment is passed but what was named. Paths are
  * handed on as they were given: they are opened once, inside, by the process that mounts them.
@@ -75,7 +75,7 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 	return 0;
 }
 
-static int add_python(const struct composition_input *in, struct plan_builder *b, struct composition *out, const struct python *python,
+static int add_python(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, const struct python *python,
 		      struct error *err)
 {
 	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
@@ -89,7 +89,7 @@ static int add_python(const struct composition_input *in, struct plan_builder *b
 }
 
 /* Many paths are too much for a small stack. */
-static int python_for(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+static int python_for(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
 {
 	struct python *python = malloc(sizeof *python);
 	int status;
@@ -125,7 +125,7 @@ static int memory_file(const void *bytes, size_t length, struct error *err)
 	return fd;
 }
 
-static int compose_script(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+static int plan_build_script(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
 {
 	const struct program *p = in->program;
 	const char *name = p->name && *base_name(p->name) ? base_name(p->name) : "script.py";
@@ -169,7 +169,7 @@ static void add_joined(struct plan_builder *b, const char *name, const struct st
 }
 
 /* The request to the runner: the body's parts, and the files to copy in. */
-static int compose_request(const struct composition_input *in, struct composition *out, struct error *err)
+static int plan_build_request(const struct sandbox_request *in, struct sandbox_plan *out, struct error *err)
 {
 	const struct options *o = in->options;
 	struct plan_builder b;
@@ -195,7 +195,7 @@ static int compose_request(const struct composition_input *in, struct compositio
 /*
  * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so a copy lies in the workspace until it is loaded.
  */
-static int lend_runner(struct plan_builder *b, const char *runner, struct composition *out, struct error *err)
+static int lend_runner(struct plan_builder *b, const char *runner, struct sandbox_plan *out, struct error *err)
 {
 	int fd = open(runner, O_RDONLY | O_CLOEXEC);
 
@@ -210,7 +210,7 @@ static int lend_runner(struct plan_builder *b, const char *runner, struct compos
  * The fork server: an interpreter that loads the runner and waits on descriptor 3. It runs nothing of its site directories (-S): its children do that,
  * and import what is to be preloaded, once they are confined.
  */
-static int compose_runner(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct error *err)
+static int plan_build_runner(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
 {
 	char runner[PATH_MAX], directory[PATH_MAX];
 	struct buffer preload = BUFFER_INIT;
@@ -240,10 +240,10 @@ static int compose_runner(const struct composition_input *in, struct plan_builde
 	out->runner_socket = pair[0];
 	b->head.runner_fd_index = (int32_t)out->fd_count;
 	out->fds[out->fd_count++] = pair[1];
-	return compose_request(in, out, err);
+	return plan_build_request(in, out, err);
 }
 
-static int compose_command(const struct composition_input *in, struct plan_builder *b, struct error *err)
+static int plan_build_command(const struct sandbox_request *in, struct plan_builder *b, struct error *err)
 {
 	char *const *argv = in->program->argv;
 
@@ -256,7 +256,7 @@ static int compose_command(const struct composition_input *in, struct plan_build
 }
 
 /* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: nobody can have made it before. */
-static int name_workspace(struct composition *out, struct error *err)
+static int name_workspace(struct sandbox_plan *out, struct error *err)
 {
 	const char *base = getenv("TMPDIR");
 	uint64_t random;
@@ -294,7 +294,7 @@ static bool shown_directory(const struct options *o, char path[PATH_MAX])
 }
 
 /* Where the program starts. What was asked for must be there; the caller's own directory may be hidden. */
-static void choose_directory(const struct composition_input *in, struct plan_builder *b, const char *workspace)
+static void choose_directory(const struct sandbox_request *in, struct plan_builder *b, const char *workspace)
 {
 	char shown[PATH_MAX];
 
@@ -308,7 +308,7 @@ static void choose_directory(const struct composition_input *in, struct plan_bui
 	}
 }
 
-int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err)
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct result *result, struct error *err)
 {
 	struct confinement *c = &result->confinement;
 	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
@@ -322,10 +322,10 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 	out->fd_count = 1;
 	out->view_config = -1;
 	plan_begin(&b);
-	allowance_notes(in, c);
+	limits_notes(in, c);
 	out->spawn.magic = RUNNER_SPAWN_MAGIC;
-	allowance_limits(in, &out->spawn.limits, c);
-	if (compose_view_check(in, err) < 0)
+	limits_from_options(in, &out->spawn.limits, c);
+	if (plan_view_check(in, err) < 0)
 		goto out;
 	b.head.limits = out->spawn.limits;
 	b.head.root_bytes = ROOT_BYTES;
@@ -354,14 +354,14 @@ int compose(const struct composition_input *in, struct composition *out, struct 
 		b.head.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
 		b.head.limits.memory_bytes = 0;
 		b.head.limits.processes = UINT32_MAX;
-		status = compose_runner(in, &b, out, err);
+		status = plan_build_runner(in, &b, out, err);
 	} else if (kind == PROGRAM_SCRIPT) {
-		status = compose_script(in, &b, out, err);
+		status = plan_build_script(in, &b, out, err);
 	} else {
-		status = compose_command(in, &b, err);
+		status = plan_build_command(in, &b, err);
 	}
 	if (status == 0 && in->isolated)
-		status = compose_view(in, &b, out, c, &result->view, err);
+		status = plan_view(in, &b, out, c, &result->view, err);
 out:
 	if (status < 0) {
 		plan_abandon(&b);
@@ -379,7 +379,7 @@ static void close_all(int *fds, size_t *count)
 	*count = 0;
 }
 
-void compose_free(struct composition *c)
+void plan_build_free(struct sandbox_plan *c)
 {
 	close_all(c->fds, &c->fd_count);
 	close_all(c->request_fds, &c->request_fd_count);

@@ -10,7 +10,7 @@
 #include "isolate/wire/body_request.h"
 #include "isolate/wire/execution_request.h"
 
-struct composition {
+struct sandbox_plan {
 	int fds[MESSAGE_MAX_FDS];      /* plan first, then what goes with it */
 	size_t fd_count;
 	/* bodies only */
@@ -25,7 +25,7 @@ struct composition {
 	char workspace[4096];          /* tier subprocess: the directory made for this run; "" otherwise */
 };
 
-struct composition_input {
+struct sandbox_request {
 	const struct options *options;
 	const struct program *program;
 	unsigned flags;                /* enum execute_flags */
@@ -39,11 +39,11 @@ struct composition_input {
 
 /*
  * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory files. Sets the limits' words and notes in
- * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; compose_free in any case.
+ * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
  */
-int compose(const struct composition_input *in, struct composition *out, struct result *result, struct error *err);
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct result *result, struct error *err);
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
-void compose_free(struct composition *c);
+void plan_build_free(struct sandbox_plan *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Taking up the rules of a view. See compose_rules.h.
+ * Taking up the rules of a view. See plan_rules.h.
  *
  * A slip in a rule that hides must not pass for a rule: what could never match, or could match but never hide, is refused with a word on what is wrong with it.
  */
@@ -169,7 +169,7 @@ static int add_stand_in(const char *item, struct plan_builder *config, struct er
 	return status;
 }
 
-int compose_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err)
+int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err)
 {
 	for (size_t i = 0; i < o->hide.count; i++)
 		if (add_pattern(o->hide.items[i], rows, count, b, config, err) < 0)

@@ -11,6 +11,6 @@
  * Adds the patterns of --hide and the stand-ins of --mask to config. rows: the binds of the plan b, by which a rule is refused that could never hold because it is about
  * what is shown as a bind. 0, or -1 with BAD_OPTION.
  */
-int compose_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err);
+int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err);
 
 #endif

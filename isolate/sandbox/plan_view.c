@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composing a view. See compose_view.h.
+ * Composing a view. See plan_view.h.
  *
  * A place inside another one's tree has to exist there before something can be mounted on it, and the view is read-only: so the server is told of every such place, and
  * shows an empty directory or file where the host has nothing. Nothing is ever made on the host.
@@ -69,7 +69,7 @@ static int check_export(const struct options *o, struct error *err)
 	return 0;
 }
 
-int compose_view_check(const struct composition_input *in, struct error *err)
+int plan_view_check(const struct sandbox_request *in, struct error *err)
 {
 	const struct options *o = in->options;
 	const char *option = o->hide.count ? "hide" : o->mask.count ? "mask" : has_scratch(o) ? "scratch" : NULL;
@@ -158,7 +158,7 @@ static void add_unlogged(struct view_summary *summary, const char *target)
 }
 
 /* Which of the named trees a row with PLAN_BIND_SCRATCH is. */
-static void note_scratch(const struct options *o, const char *target, struct composition *out)
+static void note_scratch(const struct options *o, const char *target, struct sandbox_plan *out)
 {
 	for (size_t i = 0; i < o->ro_count && out->scratch_count < PLAN_SCRATCH_MAX; i++)
 		if (o->ro[i].scratch && strcmp(o->ro[i].target, target) == 0) {
@@ -167,7 +167,7 @@ static void note_scratch(const struct options *o, const char *target, struct com
 		}
 }
 
-static void begin_config(const struct composition_input *in, const struct confine_limits *limits,
+static void begin_config(const struct sandbox_request *in, const struct confine_limits *limits,
 			 struct plan_builder *config)
 {
 	const char *home = getenv("HOME");
@@ -181,7 +181,7 @@ static void begin_config(const struct composition_input *in, const struct confin
 	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
 }
 
-int compose_view(const struct composition_input *in, struct plan_builder *b, struct composition *out, struct confinement *c, struct view_summary *summary,
+int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct confinement *c, struct view_summary *summary,
 		 struct error *err)
 {
 	struct plan_bind *rows = (struct plan_bind *)(void *)b->binds.data;
@@ -217,7 +217,7 @@ int compose_view(const struct composition_input *in, struct plan_builder *b, str
 		return 0;
 	}
 	add_places(b, rows, count, &config);
-	if (compose_rules_add(in->options, rows, count, b, &config, err) < 0) {
+	if (plan_rules_add(in->options, rows, count, b, &config, err) < 0) {
 		plan_abandon(&config);
 		return -1;
 	}

@@ -90,7 +90,7 @@ static void take_listener(struct execution *x, const struct report *r, int *fds,
 		x->notify.setup.gid = x->outside_gid;
 		x->processes.began_ns = r->time_ns;
 	}
-	notify_begin(&x->notify, fds[0], &x->composition.spawn.limits);
+	notify_begin(&x->notify, fds[0], &x->plan.spawn.limits);
 	x->result->calls.watched = true;
 	x->result->hosts.watched = x->log && x->notify.setup.own_network;
 	fds[0] = -1;
@@ -145,7 +145,7 @@ static void on_terminal(struct execution *x, int master)
 /* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */
 static void take_scratch(struct execution *x, int *fds, size_t count)
 {
-	for (size_t i = x->composition.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
+	for (size_t i = x->plan.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
 		x->scratch[x->scratch_count++] = fds[i];
 		fds[i] = -1;
 	}
@@ -165,7 +165,7 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 			x->workspace = fds[0];
 			fds[0] = -1;
 		}
-		if (count > 1 && (x->composition.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
+		if (count > 1 && (x->plan.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
 			on_terminal(x, fds[1]);
 			fds[1] = -1;
 		}

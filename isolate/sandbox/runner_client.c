@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Talking to the runner. See conversation.h.
+ * Talking to the runner. See runner_client.h.
  *
  * The reply was written by a process that ran hostile code. It is copied once, checked for its shape, and each part is checked for what it claims to be: the value and
  * the details must be JSON by the strict gate, the error becomes one visible line. What fails a check is dropped with a word about it.
@@ -29,7 +29,7 @@
 static const struct json_gate_rules VALUE_RULES = { .max_depth = 1024, .allow_nul = true, .one_line = true };
 static const struct json_gate_rules DETAIL_RULES = { .max_bytes = 1 << 20, .max_depth = 16, .allow_nul = true, .must_be_object = true, .one_line = true };
 
-int conversation_begin(struct composition *c, const int standard[3], struct error *err)
+int runner_client_begin(struct sandbox_plan *c, const int standard[3], struct error *err)
 {
 	int pair[2], fds[RUNNER_SPAWN_FDS];
 
@@ -129,7 +129,7 @@ static char *copy_of(int fd, size_t *length)
 	return copy;
 }
 
-void conversation_take(const void *bytes, size_t length, bool refused, struct result *r)
+void runner_client_take(const void *bytes, size_t length, bool refused, struct result *r)
 {
 	struct runner_answer answer;
 
@@ -141,11 +141,11 @@ void conversation_take(const void *bytes, size_t length, bool refused, struct re
 		fail(r, "ResultChannel: the program ended without leaving a result");
 }
 
-void conversation_end(int reply_fd, bool refused, struct result *r)
+void runner_client_end(int reply_fd, bool refused, struct result *r)
 {
 	size_t length = 0;
 	char *copy = copy_of(reply_fd, &length);
 
-	conversation_take(copy ? copy : "", length, refused, r);
+	runner_client_take(copy ? copy : "", length, refused, r);
 	free(copy);
 }

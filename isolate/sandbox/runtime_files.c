@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of the host a program is shown. See runtime.h.
+ * What of the host a program is shown. See runtime_files.h.
  *
  * The tables say it all: programs and libraries, and of /etc only what they need and nobody keeps secrets in. Users, groups, names and resolvers are made up.
  * Paths are handed on as they were given: they are opened once, inside, by the process that mounts them.
@@ -236,7 +236,7 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 	return 0;
 }
 
-/* The same place is named with --scratch, too: that has what this shows, and can be written to (compose_view_check() saw that it is the same object). */
+/* The same place is named with --scratch, too: that has what this shows, and can be written to (plan_view_check() saw that it is the same object). */
 static bool is_replaced(const struct options *o, const struct bind *named)
 {
 	for (size_t i = 0; !named->scratch && i < o->ro_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeding a program. See feed.h.
+ * Feeding a program. See stdin_relay.h.
  *
  * The source keeps its flags, so it is read once for each time that it is said to be ready, which cannot block. What epoll(7) refuses (files, /dev/null,
  * /dev/zero) never makes a reader wait, so it is read whenever the program has room. The sink is ours and non-blocking. A program that does not read costs

@@ -20,7 +20,7 @@
 #include "isolate/wire/limits.h"
 #include "isolate/base/text.h"
 
-/* Exit statuses of the runner's start-up code (compose.c). */
+/* Exit statuses of the runner's start-up code (plan_build.c). */
 enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79 };
 
 void verdict_usage(struct result *r, const struct report *ended)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What would have allowed it. See view_allow.h.
+ * What would have allowed it. See view_advice.h.
  *
  * Advice that does not work is worse than none, so it is given only where the rule decided by this very name, and not where the file is hidden under another one, where the user's own rule names
  * the same path (of two equal rules the one that hides wins), or where the name cannot be written as the option's value.

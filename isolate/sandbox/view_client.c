@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor's side of a view. See view_server.h. */
+/* The supervisor's side of a view. See view_client.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -28,7 +28,7 @@
 #define FINISH_MS 500
 
 /* What the caller asks for meanwhile: to end, which is done at once, or something for the program, which is kept. */
-static bool is_interrupted(struct view_server *s, int interrupts)
+static bool is_interrupted(struct view_client *s, int interrupts)
 {
 	unsigned char numbers[16];
 	ssize_t count = read(interrupts, numbers, sizeof numbers);
@@ -45,7 +45,7 @@ static bool is_interrupted(struct view_server *s, int interrupts)
 }
 
 /* Waits for the first word. The server goes through directories of the caller's, and they may be slow. */
-static int await_word(struct view_server *s, int interrupts, struct error *err)
+static int await_word(struct view_client *s, int interrupts, struct error *err)
 {
 	struct pollfd polled[2] = { { s->launch.control, POLLIN, 0 }, { interrupts, POLLIN, 0 } };
 
@@ -67,7 +67,7 @@ static int await_word(struct view_server *s, int interrupts, struct error *err)
 }
 
 /* The answer to the configuration: ready with the mount, or why not. */
-static int await(struct view_server *s, int interrupts, struct error *err)
+static int await(struct view_client *s, int interrupts, struct error *err)
 {
 	char bytes[sizeof(struct report) + 1];
 	struct report r;
@@ -93,7 +93,7 @@ static int await(struct view_server *s, int interrupts, struct error *err)
 	return -1;
 }
 
-int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
+int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
 {
 	struct launch_request request = { .program = OWN_VIEW };
 	const int fds[2] = { config, sandbox_pidfd };
@@ -125,11 +125,11 @@ out:
 	if (null >= 0)
 		close(null);
 	if (mount < 0)
-		view_server_kill(s); /* it may be stopped, or wait for a file system that does not answer */
+		view_client_kill(s); /* it may be stopped, or wait for a file system that does not answer */
 	return mount;
 }
 
-static const char *rule_name(const struct view_server *s, int rule)
+static const char *rule_name(const struct view_client *s, int rule)
 {
 	if (rule == EVENT_RULE_READ_ONLY)
 		return "read-only";
@@ -141,7 +141,7 @@ static const char *rule_name(const struct view_server *s, int rule)
 }
 
 /* Notes a refusal among the most frequent. A full table lets go of its rarest entry, so what is refused often stays. */
-static void count_refusal(struct view_server *s, const struct event *e)
+static void count_refusal(struct view_client *s, const struct event *e)
 {
 	struct view_summary *sum = s->summary;
 	struct view_refusal *rarest = &sum->refused[0];
@@ -165,7 +165,7 @@ static void count_refusal(struct view_server *s, const struct event *e)
 	strncpy(rarest->rule, rule_name(s, e->head.rule), sizeof rarest->rule - 1);
 }
 
-static void take(struct view_server *s, const struct event *e)
+static void take(struct view_client *s, const struct event *e)
 {
 	switch ((enum event_kind)e->head.kind) {
 	case EVENT_OPENED:
@@ -190,7 +190,7 @@ static void take(struct view_server *s, const struct event *e)
 		       policy_rule_pattern(s->policy, e->head.rule));
 }
 
-bool view_server_read(struct view_server *s)
+bool view_client_read(struct view_client *s)
 {
 	static _Thread_local char bytes[EVENT_BATCH + sizeof(struct event_head) + EVENT_PATH_MAX];
 
@@ -214,7 +214,7 @@ bool view_server_read(struct view_server *s)
 	}
 }
 
-bool view_server_is_lost(struct view_server *s, struct error *err)
+bool view_client_is_lost(struct view_client *s, struct error *err)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -223,7 +223,7 @@ bool view_server_is_lost(struct view_server *s, struct error *err)
 	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
 		info.si_pid = 0;
 	/* Its socket closes a moment before it can be waited for. */
-	if (view_server_read(s) && info.si_pid == 0)
+	if (view_client_read(s) && info.si_pid == 0)
 		return false;
 	if (s->finished)
 		return false;
@@ -237,19 +237,19 @@ bool view_server_is_lost(struct view_server *s, struct error *err)
 	return true;
 }
 
-void view_server_kill(struct view_server *s)
+void view_client_kill(struct view_client *s)
 {
 	if (s->launch.pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, s->launch.pidfd, SIGKILL, NULL, 0);
 }
 
-void view_server_close(struct view_server *s, int wait_ms)
+void view_client_close(struct view_client *s, int wait_ms)
 {
 	struct pollfd rest = { s->launch.control, POLLIN, 0 };
 
 	if (s->launch.control >= 0) {
 		shutdown(s->launch.control, SHUT_WR);
-		while (view_server_read(s) && poll(&rest, 1, FINISH_MS) > 0)
+		while (view_client_read(s) && poll(&rest, 1, FINISH_MS) > 0)
 			;
 	}
 	launch_close(&s->launch, wait_ms);

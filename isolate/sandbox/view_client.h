@@ -22,7 +22,7 @@
 /* How often to ask whether the server was stopped. */
 #define VIEW_CHECK_US 200000
 
-struct view_server {
+struct view_client {
 	struct launch launch;
 	struct policy *policy;        /* for the names of rules, and what would have allowed what they refused */
 	const struct options *options; /* borrowed; NULL: nobody is told what would have */
@@ -35,24 +35,24 @@ struct view_server {
 	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
 };
 
-#define VIEW_SERVER_INIT { .launch = { -1, -1, -1, 0 } }
+#define VIEW_CLIENT_INIT { .launch = { -1, -1, -1, 0 } }
 
 /*
  * Starts a server with a configuration (fs/view/view_config.h; a descriptor, borrowed) for the sandbox whose first process sandbox_pidfd is. Waits for it to be ready, or for
  * the caller to end it (interrupts, -1 for none: a byte for each signal, isolate/tiers/tier.h). Returns the descriptor of the detached mount, or -1 with what the server or the start said. Events go to log and summary.
  */
-int view_server_start(struct view_server *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);
+int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);
 
 /* Reads what events there are. Returns false when there will be no more. Never blocks. */
-bool view_server_read(struct view_server *s);
+bool view_client_read(struct view_client *s);
 
 /* Whether the server has gone without being asked to, or was stopped: then *err says which, with VIEW_LOST. */
-bool view_server_is_lost(struct view_server *s, struct error *err);
+bool view_client_is_lost(struct view_client *s, struct error *err);
 
 /* Kills the server: every request that waits for it ends. */
-void view_server_kill(struct view_server *s);
+void view_client_kill(struct view_client *s);
 
 /* Lets it finish, for a short time, reads the rest, waits for its end for so long and closes everything. Safe at any time. */
-void view_server_close(struct view_server *s, int wait_ms);
+void view_client_close(struct view_client *s, int wait_ms);
 
 #endif

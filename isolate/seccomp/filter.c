@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiled filters, as constants, and the one call that installs one. See seccomp_generate.c for what is in them. */
+/* The compiled filters, as constants, and the one call that installs one. See generate.c for what is in them. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

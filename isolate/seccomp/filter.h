@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Installs one of the system call filters that were compiled at build time (see seccomp_generate.c). */
+/* Installs one of the system call filters that were compiled at build time (see generate.c). */
 #ifndef CORDON_ISOLATE_SECCOMP_FILTER_H
 #define CORDON_ISOLATE_SECCOMP_FILTER_H
 

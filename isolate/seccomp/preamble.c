@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every filter begins with. See seccomp_beginning.h.
+ * What every filter begins with. See preamble.h.
  *
  * libseccomp has one default answer, and no way to say "this argument has any value but that one" of a pointer beside another rule for the same call. Both are a few instructions, which
  * are written here: they decide what they are for and leave all else, by falling through, to the program that follows. So nothing that it refuses can be allowed here.

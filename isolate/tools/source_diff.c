@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A unified diff. See diff.h.
+ * A unified diff. See source_diff.h.
  *
  * What is equal at both ends is taken off; what is left goes through Myers' greedy algorithm (An O(ND) Difference Algorithm and Its Variations, 1986), which keeps the furthest
  * points of each round to walk back along them. Rounds are bounded. The result is one array that says of each line of both texts whether it stays.

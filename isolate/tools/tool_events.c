@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling. See tell.h. */
+/* Telling. See tool_events.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

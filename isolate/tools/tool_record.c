@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items. See item.h. */
+/* Items. See tool_record.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Showing. See show.h.
+ * Showing. See tool_show.h.
  *
  * What a tool may do comes before its code, each side by side with what the version promoted before it could: imports, parameters, limits, and what runs of it touched. The texts are those of
  * a model; whoever prints them makes them visible first.

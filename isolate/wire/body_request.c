@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frames between supervisor and runner. See frame.h. */
+/* The frames between supervisor and runner. See body_request.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

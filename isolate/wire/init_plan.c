@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building and reading plans. See plan.h. The reader trusts nothing that it has not checked in check_* below. */
+/* Building and reading plans. See init_plan.h. The reader trusts nothing that it has not checked in check_* below. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

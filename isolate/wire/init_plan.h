@@ -54,7 +54,7 @@ struct plan {
 	int32_t runner_fd_index;       /* descriptor that the program keeps as number 3 (the runner's socket), or -1 */
 	uint16_t rows, columns;        /* of the terminal, when limits ask for one */
 	uint64_t output_limit;         /* runner requests: most bytes of the value returned */
-	uint32_t body_flags, reserved; /* runner requests: enum request_flags of runner/frame.h */
+	uint32_t body_flags, reserved; /* runner requests: enum request_flags of wire/body_request.h */
 };
 
 struct plan_builder {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results and records. See result.h.
+ * Results and records. See record.h.
  *
  * The record is written from what was observed: a layer is named when its bit is set, a limit when somebody holds it. JSON from the runner is spliced in as it
  * came, because re-encoding would round its numbers; it can be, because the gate has let it through.

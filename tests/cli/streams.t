@@ -17,7 +17,7 @@ from lib.daemon import Daemon
 
 # A line is read, if there is one, and then a fixed number of steps are made. A terminal would keep zeros for a line that never ends.
 READ = {False: "read -r line; ", True: "[ -t 0 ] && stty -icanon -echo; head -c 5 >/dev/null; "}
-STEPS = 'i=0; while [ $i -lt 70000 ]; do i=$((i+1)); done; echo done; exit 7'
+STEPS = 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; exit 7'
 
 # Standard input, output, error.
 COMBINATIONS = [row.split() for row in """
@@ -158,7 +158,7 @@ def check(combination, options):
     what = "%s %s" % (" ".join(combination), " ".join(options[:1]))
     # Nothing can be written to a descriptor that is open for reading only, or not at all, which the answer of --json says by its status.
     tap.ok(status == 7 or (status in (1, 125) and combination[1] == "closed"), "%s: status %r" % (what, status))
-    tap.ok(len(samples) > 3, "%s: the program was seen at work (%d samples)" % (what, len(samples)))
+    tap.ok(len(samples) > 2, "%s: the program was seen at work (%d samples)" % (what, len(samples)))
     steps, spent, woken = (samples[-1][i] - samples[1][i] for i in range(3))
     tap.ok(spent <= 1 + steps // 4, "%s: %d ticks beside the program's %d" % (what, spent, steps))
     tap.ok(woken <= 20, "%s: %d wake-ups" % (what, woken))

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (result_init(&result, &err) < 0)
 		return 0;
 	result.tier = result.confinement.view = result.confinement.seccomp = result.confinement.network = "fuzz";
-	conversation_take(data, size, size % 2, &result);
+	runner_client_take(data, size, size % 2, &result);
 	if (result.success != (result.output.length > 0) || (!result.success && result.error.length == 0))
 		abort();
 	result_write(&result, &record);

@@ -85,7 +85,7 @@ static void test_replies(void)
 static void take(const union area *a, struct result *r)
 {
 	memset(r, 0, sizeof *r);
-	conversation_take(a, sizeof *a, false, r);
+	runner_client_take(a, sizeof *a, false, r);
 }
 
 static void test_results(void)
@@ -115,12 +115,12 @@ static void test_results(void)
 	result_free(&r);
 	fill(&a, BODY_SUCCEEDED, "1", "");
 	memset(&r, 0, sizeof r);
-	conversation_take(&a, sizeof a, true, &r);
+	runner_client_take(&a, sizeof a, true, &r);
 	ok(!r.success && !r.refused, "nor is a success of a body that never began");
 	result_free(&r);
 	fill(&a, BODY_REFUSED, "", "ValidationError: x");
 	memset(&r, 0, sizeof r);
-	conversation_take(&a, sizeof a, true, &r);
+	runner_client_take(&a, sizeof a, true, &r);
 	ok(r.refused, "a refusal that both tell of is one");
 	result_free(&r);
 	fill(&a, BODY_NO_VERDICT, "", "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of tools. See tools.h. */
+/* The lists of tools. See tool_list.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -75,14 +75,14 @@ static void open_narrow(int pair[2])
 
 static void test_last_look(void)
 {
-	static struct roster roster;
+	static struct proc_reporter reporter;
 	int pair[2], status = 0;
 	pid_t listener;
 
 	open_narrow(pair);
 	listener = listen_late(pair);
-	roster = (struct roster){ .socket = pair[1] };
-	roster_look_last(&roster);
+	reporter = (struct proc_reporter){ .socket = pair[1] };
+	proc_reporter_look_last(&reporter);
 	close(pair[1]);
 	waitpid(listener, &status, 0);
 	is_int(WEXITSTATUS(status), CHILDREN + 1, "all that there are, the listener among them");
@@ -91,13 +91,13 @@ static void test_last_look(void)
 
 static void test_other_looks(void)
 {
-	static struct roster roster;
+	static struct proc_reporter reporter;
 	int pair[2], told, sum = 0;
 
 	open_narrow(pair);
-	roster = (struct roster){ .socket = pair[1] };
+	reporter = (struct proc_reporter){ .socket = pair[1] };
 	do {
-		roster_look(&roster, false);
+		proc_reporter_look(&reporter, false);
 		told = count_reports(pair[0], false, REPORT_PROCESS);
 		ok(told < CHILDREN, "a look does not wait for room");
 		sum += told;
@@ -110,23 +110,23 @@ static void test_other_looks(void)
 /* The child is collected, and no room is left for that. */
 static void test_end_without_room(pid_t child)
 {
-	static struct roster roster;
+	static struct proc_reporter reporter;
 	int pair[2], status = 0;
 
 	open_narrow(pair);
-	roster = (struct roster){ .socket = pair[1] };
+	reporter = (struct proc_reporter){ .socket = pair[1] };
 	do
-		roster_look(&roster, false);
+		proc_reporter_look(&reporter, false);
 	while (count_reports(pair[0], false, REPORT_PROCESS) > 0);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 	while (send(pair[1], "x", 1, MSG_DONTWAIT) == 1)
 		continue;
-	roster_reaped(&roster, child, status);
+	proc_reporter_reaped(&reporter, child, status);
 	is_int(count_reports(pair[0], false, REPORT_GONE), 0, "an end that finds no room waits");
-	roster_look(&roster, false);
+	proc_reporter_look(&reporter, false);
 	is_int(count_reports(pair[0], false, REPORT_GONE), 1, "but the next time");
-	roster_look(&roster, false);
+	proc_reporter_look(&reporter, false);
 	is_int(count_reports(pair[0], false, REPORT_GONE), 0, "and once");
 	close(pair[0]);
 	close(pair[1]);
