@@ -262,8 +262,10 @@ def dotfiles():
 def _():
     top = place() + "/proj"
     ordinary = {"id_generator.py": "x = 1\n", "id_rsa.pub": "ssh-rsa AAAA\n", "id_tables/t": "t\n", ".env.example": "A=\n", "tests/cert.pem": CERTIFICATE,
-                ".npmrc": "registry=https://r/\n", "lib/certifi/cacert.pem": CERTIFICATE * 9000, "slides.key": "PK\n"}
-    secret = {".env": "A=1\n", "id_ed25519": "k\n", "id_deploy": KEY, "server.pem": CERTIFICATE + KEY, "tls/x.key": KEY, "sub/.npmrc": "//r/:_authToken=t\n", "big.pem": CERTIFICATE * 60000}
+                ".npmrc": "registry=https://r/\n", "lib/certifi/cacert.pem": CERTIFICATE * 9000, "slides.key": "PK\n", "site.crt": CERTIFICATE,
+                "sub/credentials.json": "{}\n"}
+    secret = {".env": "A=1\n", "id_ed25519": "k\n", "id_deploy": KEY, "server.pem": CERTIFICATE + KEY, "tls/x.key": KEY, "sub/.npmrc": "//r/:_authToken=t\n", "big.pem": CERTIFICATE * 60000,
+              "bundle.crt": CERTIFICATE + KEY, "terraform.tfstate": "{}\n", "app-service-account-1.json": '{"private_key": "%s"}\n' % KEY.strip()}
     for name, text in {**ordinary, **secret}.items():
         write(top + "/" + name, text)
     os.link(top + "/lib/certifi/cacert.pem", top + "/lib/twin")
