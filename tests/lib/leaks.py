@@ -85,12 +85,20 @@ def _mounts():
         return {" ".join(line.split()[2:5]) for line in file if "cordon" in line or (_scratch_top and _scratch_top in line)}
 
 
+def _has_processes(cgroup):
+    try:
+        with open(os.path.join(cgroup, "cgroup.events"), encoding="ascii") as file:
+            return "populated 1" in file.read()
+    except OSError:
+        return False
+
+
 def _cgroups():
-    """Those that bear cordon's name: other programs of the host make and remove theirs all the time."""
+    """Those that bear cordon's name and have no process: one that has is another test's, or its process is found."""
     found = set()
     for directory, names, _files in os.walk("/sys/fs/cgroup"):
         found.update(os.path.join(directory, name) for name in names if "cordon" in name)
-    return found
+    return {name for name in found if not _has_processes(name)}
 
 
 def _descriptors():
