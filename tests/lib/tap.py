@@ -109,7 +109,7 @@ def slowness():
 
 def patience(seconds):
     """The time to wait here for what an ordinary machine does within so many seconds."""
-    return seconds * slowness()
+    return None if seconds is None else seconds * slowness()
 
 
 def eventually(condition, what, seconds=1.0):
