@@ -27,7 +27,7 @@ BATCH_S = 0.01
 
 
 def prepared(run, count):
-    """Pieces of lines around the number, which alone changes."""
+    """Lines with places for the number and the time, which alone change."""
     kinds = [("fs.opened", {"path": "/srv/shop/src/module_%d/file.py", "decision": "allow", "rule": "ro:1", "pid": 700, "comm": "python3", "flags": ["read"], "count": 1}),
              ("fs.denied", {"path": "/srv/shop/.env", "decision": "deny", "rule": "secret:env", "pattern": "**/.env", "pid": 700, "comm": "python3", "flags": ["read"], "count": 1}),
              ("output.stdout", {"text": "a line of output that says that something was done\n"}),
@@ -35,7 +35,9 @@ def prepared(run, count):
     lines = []
     for i in range(count):
         kind, data = kinds[i % len(kinds)]
-        lines.append(Pretended.line(event(0, kind, run, 1 + i / 20000, **data)).split(b'"sequence": 0', 1))
+        line = Pretended.line(event(0, kind, run, 0, **data)).replace(b"%", b"%%")
+        line = line.replace(b'"sequence": 0', b'"sequence": %d', 1)
+        lines.append(line.replace(b"12:00:00.000000Z", b"12:%02d:%02d.%06dZ", 1))
     return lines
 
 
@@ -52,8 +54,10 @@ class Flood:
             text = []
             for _ in range(due):
                 number += 1
-                before, after = self.lines[number % len(self.lines)]
-                text.append(b'%s"sequence": %d%s' % (before, number, after))
+                # Refusals come 5 ms after what other channels say of the same time.
+                micro = number * 1000000 // self.rate + (0 if number % 4 == 1 else 5000)
+                text.append(self.lines[number % len(self.lines)] %
+                            (number, micro // 60000000, micro // 1000000 % 60, micro % 1000000))
             started = time.perf_counter()
             self.daemon.tell_raw(b"".join(text))
             self.late = max(self.late, time.perf_counter() - started)
@@ -140,7 +144,7 @@ def main():
         flood.thread.join()
         with open("/proc/%d/status" % screen.process.pid) as file:
             print("%-60s %s" % ("memory of the console after %d events" % flood.sent, [line.split()[1] + " kB" for line in file if line.startswith("VmRSS")][0]))
-        os.write(screen.master, b"q")
+        screen.process.terminate()
         screen.process.wait(10)
     leaks.remove_scratch()
 

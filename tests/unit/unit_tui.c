@@ -268,6 +268,14 @@ static void test_sorting(void)
 	is_int(rows_from(l, 8), 781, "what is fixed does not move");
 	log_free(l);
 	l = log_new();
+	for (int i = 0; i < 600; i++)
+		add_at(l, 2, 1100);
+	add_at(l, 1, 1000);
+	for (uint64_t serial = log_first(l); serial < log_next(l); serial++)
+		if (log_entry(l, serial)->sequence == 1)
+			is_int(log_next(l) - serial, 257, "it moves 256 others and no more");
+	log_free(l);
+	l = log_new();
 	for (int i = 0; i < 400000; i++)
 		add_at(l, 2 + i % 2, i % 50000 + (i % 3) * 20);
 	ok(log_rows(l) > 1000, "many");

@@ -21,6 +21,7 @@
 #define BYTES (24u << 20)
 #define ENTRIES (1u << 16)
 #define WINDOW_NS INT64_C(200000000) /* within which events are sorted by their time */
+#define WINDOW_EVENTS 256            /* and across how many: each one costs a move */
 
 struct log {
 	uint64_t first, next, protect, unkept, total;
@@ -123,7 +124,7 @@ static uint64_t position(struct log *l, int64_t time_ns)
 {
 	uint64_t at = l->next;
 
-	for (; time_ns > 0 && at > l->first && at > l->fixed; at--) {
+	for (; time_ns > 0 && at > l->first && at > l->fixed && l->next - at < WINDOW_EVENTS; at--) {
 		const struct log_entry *before = place(l, at - 1);
 
 		/* Bytes are moved, but not across the end of their block. */
