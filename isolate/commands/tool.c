@@ -22,6 +22,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"
+#include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_slice.h"
@@ -34,6 +35,7 @@ struct sub {
 	const char *name, *method;
 	enum command_set set;
 	enum word word;
+	bool has_events; /* a daemon with the same libraries does it, so that its consoles show it */
 	int (*print)(const struct buffer *result);
 };
 
@@ -43,18 +45,18 @@ static int print_pending(const struct buffer *result);
 static int print_lines(const struct buffer *result);
 
 static const struct sub SUBS[] = {
-	{ "spawn", "tool.spawn", FOR_TOOL_SPAWN, A_FILE, tool_print_item },
-	{ "call", "tool.call", FOR_TOOL_CALL, A_NAME, print_record },
-	{ "list", "tool.list", FOR_TOOL_LIST, NOTHING, print_current },
-	{ "show", "tool.show", FOR_TOOL_SHOW, A_NAME, tool_print_shown },
-	{ "pending", "tool.pending", FOR_TOOL_PENDING, NOTHING, print_pending },
-	{ "promote", "tool.promote", FOR_TOOL_PROMOTE, A_BOUND_NAME, tool_print_item },
-	{ "reject", "tool.reject", FOR_TOOL_REJECT, A_BOUND_NAME, tool_print_item },
-	{ "revoke", "tool.revoke", FOR_TOOL_REVOKE, A_BOUND_NAME, tool_print_item },
-	{ "forget", "tool.forget", FOR_TOOL_FORGET, A_NAME, tool_print_numbers },
-	{ "history", "tool.history", FOR_TOOL_HISTORY, MAYBE_NAME, tool_print_history },
-	{ "export", "tool.export", FOR_TOOL_EXPORT, NOTHING, print_lines },
-	{ "import", "tool.import", FOR_TOOL_IMPORT, A_FILE, tool_print_numbers },
+	{ "spawn", "tool.spawn", FOR_TOOL_SPAWN, A_FILE, true, tool_print_item },
+	{ "call", "tool.call", FOR_TOOL_CALL, A_NAME, true, print_record },
+	{ "list", "tool.list", FOR_TOOL_LIST, NOTHING, false, print_current },
+	{ "show", "tool.show", FOR_TOOL_SHOW, A_NAME, false, tool_print_shown },
+	{ "pending", "tool.pending", FOR_TOOL_PENDING, NOTHING, false, print_pending },
+	{ "promote", "tool.promote", FOR_TOOL_PROMOTE, A_BOUND_NAME, true, tool_print_item },
+	{ "reject", "tool.reject", FOR_TOOL_REJECT, A_BOUND_NAME, true, tool_print_item },
+	{ "revoke", "tool.revoke", FOR_TOOL_REVOKE, A_BOUND_NAME, true, tool_print_item },
+	{ "forget", "tool.forget", FOR_TOOL_FORGET, A_NAME, true, tool_print_numbers },
+	{ "history", "tool.history", FOR_TOOL_HISTORY, MAYBE_NAME, false, tool_print_history },
+	{ "export", "tool.export", FOR_TOOL_EXPORT, NOTHING, false, print_lines },
+	{ "import", "tool.import", FOR_TOOL_IMPORT, A_FILE, true, tool_print_numbers },
 };
 
 /* ---- printing what is not for people ---- */
@@ -339,6 +341,17 @@ static int perform(const struct sub *s, const struct options *o, const char *wor
 	return status;
 }
 
+/* A variable that is no UTF-8 cannot be said in JSON. */
+static bool can_be_said(const struct sub *s, const struct options *o)
+{
+	_cleanup_buffer_ struct buffer scratch = BUFFER_INIT;
+	struct json_writer w;
+
+	json_begin(&w, &scratch);
+	json_open_object(&w);
+	return s->set != FOR_TOOL_CALL || remote_write_environment(&w, o);
+}
+
 /* Options stand before the word and after it. */
 static int parse(const struct sub *s, int argc, char **argv, struct options *o, const char **word, bool *help, struct error *err)
 {
@@ -385,10 +398,13 @@ int command_tool(int argc, char **argv)
 	}
 	snprintf(name, sizeof name, "tool %s", s->name);
 	options_init(&options, s->set);
-	if (parse(s, argc - 1, argv + 1, &options, &word, &help, &err) < 0)
+	if (parse(s, argc - 1, argv + 1, &options, &word, &help, &err) < 0) {
 		status = answer_usage(name, &err, options.json);
-	else
+	} else {
+		if (!help && s->has_events && !options.events_file && can_be_said(s, &options))
+			options.daemon |= tool_daemon_serves(options.socket_path);
 		status = help ? print_command_help(s->set) : perform(s, &options, word);
+	}
 	options_free(&options);
 	return status;
 }

@@ -20,10 +20,10 @@ int tool_ask(const char *method, const struct options *o, const struct buffer *p
 void tool_answer_free(struct tool_answer *answer);
 
 /*
- * Tells the daemon at socket_path (NULL: the default) of events of tools, a line each, so that its log and its consoles have what was done without it. Best effort: without a daemon nothing happens, and it waits
- * a fifth of a second at most.
+ * Whether a daemon answers at socket_path (NULL: the default one) within a fifth of a second and has
+ * the libraries that this process has.
  */
-void tool_tell_daemon(const char *socket_path, const struct buffer *told);
+bool tool_daemon_serves(const char *socket_path);
 
 /* Print a result for people, whatever it holds made visible. Return the exit status. */
 int tool_print_item(const struct buffer *result);

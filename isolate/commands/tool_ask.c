@@ -2,7 +2,8 @@
 /*
  * Asking for something to be done with tools: in this process, or by the daemon. See tool.h.
  *
- * Both ways lead to the same function (isolate/tools/action.h), so they cannot differ in what they do. SQLite keeps several processes on one library apart.
+ * Both ways lead to the same function (isolate/tools/action.h), so they cannot differ in what they
+ * do. SQLite keeps several processes on one library apart.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -21,12 +23,16 @@
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/signals.h"
 #include "isolate/commands/tool.h"
+#include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/tools/action.h"
 #include "isolate/tools/store.h"
 #include "isolate/daemon/client.h"
+#include "isolate/daemon/control_socket.h"
 #include "isolate/daemon/protocol.h"
+
+#define PATIENCE_NS 200000000 /* for a daemon that is stopped or full; then the command works alone */
 
 /* A command may ask more than once; its signals are collected once. */
 static int signals(void)
@@ -42,7 +48,6 @@ static int ask_here(const char *method, const struct options *o, const struct bu
 {
 	struct action_answer answer = ACTION_ANSWER_INIT;
 	struct action_request request = { .name = method, .params = params->data, .length = params->length, .control = -1, .events = -1 };
-	struct buffer told = BUFFER_INIT;
 	char base[PATH_MAX];
 	int status;
 
@@ -54,13 +59,10 @@ static int ask_here(const char *method, const struct options *o, const struct bu
 			return error_set(&out->error, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", o->events_file);
 	}
 	request.base = base;
-	request.told = &told;
 	request.authority = authority_of_uid(getuid());
 	if (action_runs_code(method))
 		request.control = signals();
 	status = action_perform(&request, &answer, &out->error);
-	tool_tell_daemon(o->socket_path, &told);
-	buffer_free(&told);
 	out->status = answer.status;
 	if (status == 0) {
 		out->result = answer.result;
@@ -81,6 +83,34 @@ static int ask_here(const char *method, const struct options *o, const struct bu
 		close(request.events);
 	action_answer_free(&answer);
 	return status;
+}
+
+bool tool_daemon_serves(const char *socket_path)
+{
+	static const char INFO[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\"}\n";
+	const struct itimerspec patience = { .it_value.tv_nsec = PATIENCE_NS };
+	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	char standard[PATH_MAX], own[PATH_MAX], its[PATH_MAX];
+	struct client client = CLIENT_INIT;
+	struct error ignored = ERROR_INIT;
+	size_t length;
+	char *line;
+	bool is_same = false;
+
+	if (timer < 0 || timerfd_settime(timer, 0, &patience, NULL) != 0 || !store_identity(own))
+		return false;
+	if (socket_path || socket_default_path(standard, sizeof standard))
+		client.fd = socket_connect_now(socket_path ? socket_path : standard);
+	if (client.fd >= 0 && client_send(&client, INFO, sizeof INFO - 1, NULL, 0, &ignored) == 0 &&
+	    client_line(&client, timer, &line, &length, &ignored) == 1) {
+		struct json_slice result = json_slice_of(line, length, "result");
+
+		is_same = result.text &&
+			  json_slice_copy(json_slice_of(result.text, result.length, "library"), its, sizeof its) &&
+			  strcmp(own, its) == 0;
+	}
+	client_close(&client);
+	return is_same;
 }
 
 /* What an error of the daemon says, as an error of ours. */

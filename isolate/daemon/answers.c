@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "isolate/monitor/event_table.h"
+#include "isolate/tools/store.h"
 
 void answers_info(const struct server *s, struct buffer *out)
 {
@@ -28,6 +29,7 @@ void answers_info(const struct server *s, struct buffer *out)
 		{ "queue_limit", s->options->queue },
 		{ "connections_limit", s->options->connections },
 	};
+	char library[PATH_MAX];
 	struct json_writer w;
 
 	json_begin(&w, out);
@@ -36,6 +38,10 @@ void answers_info(const struct server *s, struct buffer *out)
 	json_string(&w, PACKAGE_VERSION);
 	json_key(&w, "audit");
 	json_string(&w, s->options->audit);
+	if (store_identity(library)) {
+		json_key(&w, "library");
+		json_string(&w, library);
+	}
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		json_key(&w, numbers[i].key);
 		json_integer(&w, numbers[i].value);

@@ -20,7 +20,6 @@
 #include "isolate/daemon/connection_state.h"
 #include "isolate/daemon/history.h"
 #include "isolate/daemon/job.h"
-#include "isolate/daemon/told.h"
 #include "isolate/tiers/tier.h"
 
 #define JOBS_MAX 256 /* of one connection */
@@ -233,20 +232,6 @@ static bool subscribe(struct connection *c, const struct protocol_request *r, st
 	return true;
 }
 
-static bool take_told(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
-{
-	struct buffer result = BUFFER_INIT;
-	unsigned taken = 0;
-
-	if (!told_take(c->server, c->uid, r, &taken, refusal))
-		return false;
-	/* Written and shown before it is answered. */
-	server_publish(c->server);
-	buffer_printf(&result, "{\"taken\":%u}", taken);
-	say_result(c, r, &result);
-	return true;
-}
-
 static bool perform(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct buffer result = BUFFER_INIT;
@@ -268,8 +253,6 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 	case METHOD_TOOL_EXPORT:
 	case METHOD_TOOL_IMPORT:
 		return begin_job(c, r, refusal);
-	case METHOD_TOOL_TELL:
-		return take_told(c, r, refusal);
 	case METHOD_KILL:
 		return control(c, r, SIGKILL, refusal);
 	case METHOD_PAUSE:

@@ -37,14 +37,14 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 	int fd = -1;
 
 	*out = NULL;
-	if (s->events < 0 && !o->events_file)
+	if (s->events < 0 && !o->events_file && !s->watcher)
 		return 0;
 	if (s->events >= 0)
 		fd = fcntl(s->events, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+		fd = open(o->events_file ? o->events_file : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (fd < 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", s->events >= 0 ? "the channel" : o->events_file,
+		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", s->events >= 0 ? "the channel" : o->events_file ? o->events_file : "/dev/null",
 				 errno == ENXIO ? ": nobody reads from this pipe" : "");
 	log = calloc(1, sizeof *log);
 	if (log)
@@ -56,7 +56,8 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 	}
 	emitter_budget(log->emitter, EVENTS_BUDGET);
 	log->output_limit = (uint64_t)o->output_limit_bytes;
-	log->to_file = s->events < 0;
+	log->to_file = s->events < 0 && o->events_file;
+	log->watcher = s->watcher;
 	*out = log;
 	return 0;
 }
@@ -188,6 +189,7 @@ void event_log_file(struct event_log *log, const struct event *e, const char *ru
 		return;
 	emit_begin(log->emitter, TYPES[e->head.kind], e->head.time_ns);
 	if (e->head.kind != EVENT_DROPPED) {
+		event_log_touched(log, "files", e->head.kind == EVENT_DENIED, e->path, e->head.path_length);
 		emit_bytes(log->emitter, EVENT_FIELD_PATH, e->path, e->head.path_length);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, e->head.kind == EVENT_OPENED ? "allow" : "deny");
 		emit_text(log->emitter, EVENT_FIELD_RULE, rule);

@@ -40,7 +40,8 @@ struct process_seen {
 };
 
 /*
- * A log into streams->events (dup'ed; waits for its reader) or else into options->events_file (appended; drops). *out is NULL when neither was asked for. Returns 0, or -1 with
+ * A log into streams->events (dup'ed; waits for its reader) or else into options->events_file (appended; drops); for a
+ * streams->watcher alone, nowhere. *out is NULL when none was asked for. Returns 0, or -1 with
  * PATH_MISSING or RESOURCES_EXHAUSTED.
  */
 int event_log_open(const struct options *options, const struct streams *streams, const char *subject, struct event_log **out, struct error *err);

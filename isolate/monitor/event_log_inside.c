@@ -15,6 +15,8 @@
 
 #include "isolate/base/json_write.h"
 
+#define NETWORK_NONE "network none"
+
 static const struct { const char *name, *arguments[6]; } CALLS[] = {
 #define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
 #include "isolate/seccomp/call_arguments.def"
@@ -27,9 +29,10 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 		return;
 	log->observes_network = true;
 	if (refused > 0) {
+		event_log_touched(log, "hosts", true, NETWORK_NONE, strlen(NETWORK_NONE));
 		emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, s->time_ns);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
-		emit_text(log->emitter, EVENT_FIELD_RULE, "network none");
+		emit_text(log->emitter, EVENT_FIELD_RULE, NETWORK_NONE);
 		emit_number(log->emitter, EVENT_FIELD_COUNT, refused);
 		emit_end(log->emitter);
 	}
@@ -112,6 +115,9 @@ static void tell_who(struct event_log *log, const struct refused_call *call)
 
 static void tell_network(struct event_log *log, const struct refused_call *call, const char *rule)
 {
+	const char *name = call->to.host[0] ? call->to.host : rule;
+
+	event_log_touched(log, "hosts", true, name, strlen(name));
 	emit_begin(log->emitter, EVENT_TYPE_NET_DENIED, call->time_ns);
 	emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
 	emit_text(log->emitter, EVENT_FIELD_RULE, rule);
@@ -132,8 +138,9 @@ void event_log_call(struct event_log *log, const struct refused_call *call, cons
 		return;
 	strncat(rule, profile, sizeof rule - strlen(rule) - 1);
 	if (call->to.host[0]) {
-		tell_network(log, call, "network none");
+		tell_network(log, call, NETWORK_NONE);
 	} else {
+		event_log_touched(log, "syscalls", false, call->name, strlen(call->name));
 		emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, call->time_ns);
 		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
 		tell_arguments(log, call);

@@ -29,15 +29,15 @@ struct json_slice acting_raw(const struct acting *a, const char *key)
 	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw, acting_node(a, node)->raw_length } : (struct json_slice){ NULL, 0 };
 }
 
-struct tale acting_tale(const struct acting *a, const struct item *item)
+struct tool_event acting_event(const struct acting *a, const struct item *item)
 {
-	return (struct tale){ .user = a->user, .name = item && item->id ? item->name : a->name, .item = item, .by = a->request->authority.who, .reason = a->reason, .session = a->session,
+	return (struct tool_event){ .user = a->user, .name = item && item->id ? item->name : a->name, .item = item, .by = a->request->authority.who, .reason = a->reason, .session = a->session,
 			      .agent = a->agent };
 }
 
-void acting_tell(const struct acting *a, enum event_type type, const struct tale *t)
+void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t)
 {
-	tell(a->request->events, a->request->told, type, t);
+	tool_event_emit(a->request->events, type, t);
 }
 
 int acting_write_item(struct acting *a, int64_t id)
@@ -145,23 +145,23 @@ static int promote(struct acting *a)
 {
 	const struct decision d = decision_of(a);
 	struct item item;
-	struct tale t;
+	struct tool_event t;
 
 	if (decisions_promote(&a->store, &d, &item, a->err) < 0)
 		return -1;
-	t = acting_tale(a, &item);
-	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	t = acting_event(a, &item);
+	acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
 	return acting_write_item(a, item.id);
 }
 
 /* What a decision took away may have given the version before it its promotion back: that is told of, too, and is a member of the answer. */
 static int tell_restored(struct acting *a, const struct item *restored)
 {
-	struct tale t = acting_tale(a, restored);
+	struct tool_event t = acting_event(a, restored);
 
 	if (!restored->id)
 		return 0;
-	acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
 	json_key(&a->w, "restored");
 	json_open_object(&a->w);
 	if (acting_write_item(a, restored->id) < 0)
@@ -174,12 +174,12 @@ static int take_away(struct acting *a, int (*function)(struct store *, const str
 {
 	const struct decision d = decision_of(a);
 	struct item item, restored;
-	struct tale t;
+	struct tool_event t;
 
 	if (function(&a->store, &d, &item, &restored, a->err) < 0)
 		return -1;
-	t = acting_tale(a, &item);
-	acting_tell(a, event, &t);
+	t = acting_event(a, &item);
+	acting_emit(a, event, &t);
 	return acting_write_item(a, item.id) < 0 ? -1 : tell_restored(a, &restored);
 }
 
@@ -196,12 +196,12 @@ static int revoke(struct acting *a)
 static int forget(struct acting *a)
 {
 	const struct decision d = decision_of(a);
-	struct tale t = acting_tale(a, NULL);
+	struct tool_event t = acting_event(a, NULL);
 	struct item restored;
 
 	if (decisions_forget(&a->store, &d, &t.count, &restored, a->err) < 0)
 		return -1;
-	acting_tell(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
+	acting_emit(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
 	json_key(&a->w, "forgotten");
 	json_integer(&a->w, t.count);
 	return tell_restored(a, &restored);
@@ -232,19 +232,19 @@ static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_n
 	int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
 							     : transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->err);
 	struct error inner = *a->err;
-	struct tale tale;
+	struct tool_event event;
 
 	if (status < 0)
 		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s", (long long)number, inner.context);
-	tale = acting_tale(a, &t.item);
+	event = acting_event(a, &t.item);
 	if (t.is_new)
-		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &tale);
-	tale.reason = TRANSFER_REASON;
+		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &event);
+	event.reason = TRANSFER_REASON;
 	if (t.promoted)
-		acting_tell(a, EVENT_TYPE_TOOL_PROMOTED, &tale);
-	tale.reason = TRANSFER_REJECTED_REASON;
+		acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &event);
+	event.reason = TRANSFER_REJECTED_REASON;
 	if (t.rejected)
-		acting_tell(a, EVENT_TYPE_TOOL_REJECTED, &tale);
+		acting_emit(a, EVENT_TYPE_TOOL_REJECTED, &event);
 	*is_new = t.is_new;
 	return 0;
 }

@@ -20,7 +20,6 @@ struct action_request {
 	const char *execution_id;    /* of a call; NULL: a fresh one */
 	int control;                 /* as in struct streams; -1: none */
 	int events;                  /* events go here, a line each; -1: nowhere */
-	struct buffer *told;         /* and the events of tools (not those of a run) are kept here, too; NULL: nowhere */
 	enum tool_policy policy;     /* of a tool whose name is new to its library; threshold where nothing was said */
 	int64_t threshold;           /* and after how many calls; 0: the policy's own */
 };

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/tools/action_state.h"
-#include "isolate/tools/observe.h"
 #include "isolate/options/options.h"
 #include "isolate/wire/record.h"
 #include "isolate/tiers/tier.h"
@@ -26,13 +26,18 @@
 #define VALIDATION_SECONDS "60"
 #define VALIDATION_MEGABYTES "1024"
 
+/* Of the names that one call touched; more are not kept, nor is what is beyond NAME_MOST bytes of one. */
+#define TOUCHED_MOST 500
+#define NAME_MOST 1024
+
 struct performance {
 	struct options options;
 	struct result result;
 	const struct spec *spec;
 	enum command_set set;
 	unsigned flags;
-	int events;
+	struct touched touched[TOUCHED_MOST];
+	size_t touched_count;
 };
 
 /* ---- what both need ---- */
@@ -61,20 +66,44 @@ static int take_options(struct acting *a, struct performance *p)
 	return set_number(p, "timeout", p->spec->timeout_s, a->err) < 0 ? -1 : set_number(p, "memory", p->spec->memory_mb, a->err);
 }
 
+/* A struct touch_watcher: counts each name once. */
+static void keep_touched(void *context, const char *kind, bool refused, const char *name, size_t length)
+{
+	struct performance *p = context;
+	struct touched *t = p->touched;
+	_cleanup_free_ char *what = NULL;
+
+	if (asprintf(&what, "%s%.*s", refused ? "refused: " : "", (int)(length < NAME_MOST ? length : NAME_MOST), name) < 0) {
+		what = NULL;
+		return;
+	}
+	for (size_t i = 0; i < p->touched_count; i++)
+		if (strcmp(t[i].kind, kind) == 0 && strcmp(t[i].what, what) == 0) {
+			t[i].count++;
+			return;
+		}
+	if (p->touched_count < TOUCHED_MOST)
+		t[p->touched_count++] = (struct touched){ kind, steal_pointer(what), 1 };
+}
+
 static int execute(struct acting *a, struct performance *p)
 {
 	const struct program program = { .kind = PROGRAM_BODY, .text = p->spec->implementation, .length = p->spec->implementation_length, .name = p->spec->name };
+	const struct touch_watcher watcher = { keep_touched, p };
 	struct streams streams = STREAMS_CAPTURE;
 	const struct tier *tier = tier_find(p->options.tier, a->err);
 
 	streams.control = a->request->control;
-	streams.events = p->events;
+	if (!(p->flags & EXECUTE_VALIDATE_ONLY)) {
+		streams.events = a->request->events;
+		streams.watcher = &watcher;
+	}
 	return tier ? tier->execute(&p->options, &program, &streams, p->flags, &p->result, a->err) : -1;
 }
 
 static int begin(struct acting *a, struct performance *p, const struct spec *spec, enum command_set set, unsigned flags)
 {
-	*p = (struct performance){ .spec = spec, .set = set, .flags = flags, .events = -1 };
+	*p = (struct performance){ .spec = spec, .set = set, .flags = flags };
 	if (result_init(&p->result, a->err) < 0)
 		return -1;
 	if (a->request->execution_id)
@@ -86,6 +115,8 @@ static void end(struct performance *p)
 {
 	options_free(&p->options);
 	result_free(&p->result);
+	for (size_t i = 0; i < p->touched_count; i++)
+		free(p->touched[i].what);
 }
 
 /* The error line of a result, as text of its own. */
@@ -108,13 +139,13 @@ static void guess_name(struct acting *a, struct json_slice spec)
 
 static int tell_refused(struct acting *a, bool by_validation)
 {
-	struct tale t = acting_tale(a, NULL);
+	struct tool_event t = acting_event(a, NULL);
 
 	t.reason = a->err->context;
 	/* The cause first. */
 	if (by_validation)
-		acting_tell(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
-	acting_tell(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
+		acting_emit(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
+	acting_emit(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
 	return -1;
 }
 
@@ -149,14 +180,14 @@ static int keep(struct acting *a, const struct spec *spec, const struct result *
 	const struct spawning s = { .spec = spec, .has_policy = a->has_policy, .policy = a->policy, .threshold = a->threshold, .session = a->session, .agent = a->agent,
 				    .who = a->request->authority.who, .fallback_policy = a->request->policy, .fallback_threshold = a->request->threshold };
 	struct item item;
-	struct tale t;
+	struct tool_event t;
 	bool is_new;
 
 	if (versions_spawn(&a->store, &s, &item, &is_new, a->err) < 0)
 		return tell_refused(a, false);
-	t = acting_tale(a, &item);
+	t = acting_event(a, &item);
 	if (is_new)
-		acting_tell(a, EVENT_TYPE_TOOL_SPAWNED, &t);
+		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &t);
 	if (acting_write_item(a, item.id) < 0)
 		return -1;
 	json_key(&a->w, "new");
@@ -205,17 +236,17 @@ int action_spawn(struct acting *a)
 
 static void tell_call(struct acting *a, const struct item *item, const struct performance *p, const char *error)
 {
-	struct tale t = acting_tale(a, item);
+	struct tool_event t = acting_event(a, item);
 
 	t.subject = p->result.execution_id;
 	t.duration_us = p->result.duration_us;
 	t.error = error;
-	acting_tell(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
+	acting_emit(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
 }
 
 static void tell_step(struct acting *a, const struct item *item, enum promotion_step step)
 {
-	struct tale t = acting_tale(a, item);
+	struct tool_event t = acting_event(a, item);
 	char who[40], reason[80];
 
 	snprintf(who, sizeof who, "policy:%s", promotion_policy_word(item->policy));
@@ -223,7 +254,7 @@ static void tell_step(struct acting *a, const struct item *item, enum promotion_
 	t.by = who;
 	t.reason = reason;
 	if (step != STEP_NONE)
-		acting_tell(a, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
+		acting_emit(a, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
 }
 
 static int write_call(struct acting *a, const struct performance *p, const struct item *item)
@@ -253,17 +284,15 @@ static int write_call(struct acting *a, const struct performance *p, const struc
 /* Runs it, counts it, tells of it, in this order. */
 static int run_and_count(struct acting *a, struct performance *p, const struct item *called)
 {
-	struct observer *observer = observe_begin(a->request->events, &p->events, a->err);
 	struct run run = { .execution_id = p->result.execution_id };
 	enum promotion_step step = STEP_NONE;
 	struct item item = { .id = 0 };
 	char *line = NULL;
 	int status;
 
-	if (!observer)
-		return -1;
 	status = execute(a, p);
-	observe_end(observer, &run.touched, &run.touched_count);
+	run.touched = p->touched;
+	run.touched_count = p->touched_count;
 	if (status < 0) {
 		tell_call(a, called, p, a->err->context);
 	} else {
@@ -277,7 +306,6 @@ static int run_and_count(struct acting *a, struct performance *p, const struct i
 			status = write_call(a, p, &item);
 		}
 	}
-	observe_free(observer);
 	free(line);
 	return status;
 }

@@ -75,6 +75,18 @@ int store_base(char *out, size_t size, struct error *err)
 	return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for tool libraries: set XDG_DATA_HOME or HOME");
 }
 
+bool store_identity(char out[PATH_MAX])
+{
+	struct error ignored = ERROR_INIT;
+	struct stat st;
+
+	if (store_base(out, PATH_MAX, &ignored) < 0)
+		return false;
+	if (stat(out, &st) == 0)
+		snprintf(out, PATH_MAX, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	return true;
+}
+
 /* An EROFS or EACCES below the home directory is mostly a unit's or a container's doing. */
 static int unusable(int error, const char *what, const char *path, struct error *err)
 {

@@ -28,6 +28,12 @@ struct store {
 int store_base(char *out, size_t size, struct error *err);
 
 /*
+ * What tells the libraries of one process from those of another: DEVICE:INODE of the directory, or
+ * its path while it does not exist. Returns false where store_base fails.
+ */
+bool store_identity(char out[PATH_MAX]);
+
+/*
  * Opens the library of a user (an id that was checked). create: make it where it is missing; else s->db stays NULL then. Returns 0, or -1 with LIBRARY_BROKEN, LIBRARY_BUSY,
  * PATH_MISSING or RESOURCES_EXHAUSTED. steps: how many migrations, for tests; 0 is all.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling. See tool_events.h. */
+/* The events of tools. See tool_events.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -19,8 +19,8 @@
 
 #define TEXT_MOST 4096
 
-/* Text of a tale, by field; NULL where it has none. */
-static const char *text_of(const struct tale *t, enum event_field field)
+/* Text of an event by field; NULL where it has none. */
+static const char *text_of(const struct tool_event *t, enum event_field field)
 {
 	switch (field) {
 	case EVENT_FIELD_TOOL_NAME:
@@ -48,7 +48,7 @@ static const char *text_of(const struct tale *t, enum event_field field)
 	}
 }
 
-static int64_t number_of(const struct tale *t, enum event_field field)
+static int64_t number_of(const struct tool_event *t, enum event_field field)
 {
 	switch (field) {
 	case EVENT_FIELD_TOOL_VERSION:
@@ -87,7 +87,7 @@ static void write_lines(int out, const char *text, size_t length)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void tell(int out, struct buffer *kept, enum event_type type, const struct tale *t)
+void tool_event_emit(int out, enum event_type type, const struct tool_event *t)
 {
 	const char *at = event_types[type].fields, *lines;
 	const struct event_field_text *row;
@@ -98,7 +98,7 @@ void tell(int out, struct buffer *kept, enum event_type type, const struct tale 
 	int optional;
 
 	snprintf(subject, sizeof subject, "tool:%s/%s", t->user, t->name);
-	e = (out >= 0 || kept) && sodium_init() >= 0 ? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS) : NULL;
+	e = out >= 0 && sodium_init() >= 0 ? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS) : NULL;
 	if (!e)
 		return;
 	randombytes_buf(random, sizeof random);
@@ -117,9 +117,6 @@ void tell(int out, struct buffer *kept, enum event_type type, const struct tale 
 	}
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	if (out >= 0)
-		write_lines(out, lines, length);
-	if (kept)
-		buffer_add(kept, lines, length);
+	write_lines(out, lines, length);
 	emitter_close(e, NULL);
 }

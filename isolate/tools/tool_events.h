@@ -6,7 +6,7 @@
 #include "isolate/monitor/event_table.h"
 #include "isolate/tools/tool_record.h"
 
-struct tale {
+struct tool_event {
 	const char *subject;          /* NULL: tool:USER/NAME */
 	const char *user, *name;
 	const struct item *item;      /* NULL where there is no version */
@@ -14,7 +14,7 @@ struct tale {
 	int64_t duration_us, count;
 };
 
-/* Writes one event to out (-1: nobody listens), waiting at most a second for a reader, and appends it to kept (NULL: nobody keeps it). */
-void tell(int out, struct buffer *kept, enum event_type type, const struct tale *t);
+/* Writes one event to a descriptor (-1: nothing is written). Waits at most a second for a slow reader. */
+void tool_event_emit(int out, enum event_type type, const struct tool_event *t);
 
 #endif

@@ -58,7 +58,8 @@ int versions_spec(struct store *s, int64_t id, struct spec *spec, struct error *
 
 /* What a run touched: names with counts, of a kind ("files", "hosts", "syscalls"). */
 struct touched {
-	char *kind, *what;
+	const char *kind; /* static */
+	char *what;       /* owned */
 	int64_t count;
 };
 

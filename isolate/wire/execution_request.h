@@ -3,6 +3,7 @@
 #ifndef CORDON_ISOLATE_WIRE_EXECUTION_REQUEST_H
 #define CORDON_ISOLATE_WIRE_EXECUTION_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "isolate/options/options.h"
@@ -19,6 +20,13 @@ struct program {
 	char *const *argv;      /* command: NULL-terminated; script: its arguments, may be NULL */
 };
 
+/* Hears of each file, host and refused system call that the events tell of, in the thread of the execution. */
+struct touch_watcher {
+	/* kind is "files", "hosts" or "syscalls"; name is not terminated. */
+	void (*touched)(void *context, const char *kind, bool refused, const char *name, size_t length);
+	void *context;
+};
+
 /* Where an execution's streams go, and what reaches it meanwhile. -1 everywhere: captured into the result, stdin is /dev/null. */
 struct streams {
 	int in;          /* given to the program as it is, when the options open stdin */
@@ -26,12 +34,13 @@ struct streams {
 	int control;     /* read: each byte is a signal number to pass on to the program. Its end means nothing. */
 	int terminal;    /* the caller's terminal, for --tty */
 	int events;      /* events are written here (non-blocking), a line each; -1: to the file that the options name, if any */
+	const struct touch_watcher *watcher; /* NULL: none */
 };
 
 /* What else a byte on control may be: CONTROL_CAUSE and an enum end_cause say why the SIGKILL comes that follows. */
 enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129, CONTROL_CAUSE = 130 };
 
-#define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1 }
+#define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1, NULL }
 
 enum execute_flags { EXECUTE_VALIDATE_ONLY = 1, EXECUTE_SKIP_VALIDATION = 2 /* for tests of the layers below */ };
 
