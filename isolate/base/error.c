@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "isolate/base/text.h"
+#include "isolate/base/trace.h"
 
 static const struct words {
 	const char *name, *meaning, *remedy;
@@ -53,6 +54,7 @@ int error_set(struct error *err, enum failure code, int sys_errno, const char *f
 	if (length < 0 || (size_t)length >= sizeof text)
 		length = length < 0 ? 0 : (int)sizeof text - 1;
 	text_visible_into(err->context, sizeof err->context, text, (size_t)length, TEXT_ONE_LINE);
+	trace("error", "%s: %s", failure_name(code), err->context);
 	return -1;
 }
 

@@ -20,6 +20,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/commands/start.h"
 #include "isolate/base/locate.h"
+#include "isolate/base/trace.h"
 
 static const struct command_entry COMMANDS[] = {
 	{ "run", command_run },
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
 {
 	const struct command_entry *command;
 
-	if (start() < 0)
+	if (start("cordon") < 0)
 		return EXIT_FAILED;
 	if (argc < 2) {
 		fprintf(stderr, "cordon: a command is needed. Try `cordon --help`.\n");
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
 		return print_overview();
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		return print_version();
+	trace("commands", "cordon %s, %d words", argv[1], argc - 1);
 	command = start_find(COMMANDS, argv[1]);
 	if (command)
 		return command->main(argc - 1, argv + 1);

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
 	const struct command_entry *command = argc > 1 ? start_find(COMMANDS, argv[1]) : NULL;
 
-	if (start() < 0)
+	if (start(argc > 1 && strcmp(argv[1], "serve") == 0 ? "daemon" : argc > 1 ? argv[1] : "operate") < 0)
 		return EXIT_FAILED;
 	/* How the daemon starts the process of an execution; of no use to anybody else. */
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)

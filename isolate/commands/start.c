@@ -13,9 +13,11 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "isolate/base/trace.h"
 #include "isolate/commands/signals.h"
 
 /*
@@ -32,14 +34,21 @@ static void raise_descriptors(void)
 	}
 }
 
-int start(void)
+int start(const char *process)
 {
+	struct error err = ERROR_INIT;
+	char sentence[1400];
+
 	raise_descriptors();
 	/* What was closed stays useless: reading finds the end, and writing fails, so that an answer that nobody can get is not taken for one that was given. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
 			return -1;
 	signals_reset();
+	if (trace_open(process, &err) < 0) {
+		fprintf(stderr, "cordon: %s\n", error_sentence(&err, sentence, sizeof sentence));
+		return -1;
+	}
 	return 0;
 }
 

@@ -8,8 +8,12 @@ struct command_entry {
 	int (*main)(int argc, char **argv);
 };
 
-/* Puts right what a caller's odd state would spoil: standard descriptors that are closed, signals, limits. Returns 0, or -1 when there is no /dev/null to open. */
-int start(void);
+/*
+ * Puts right what a caller's odd state would spoil (standard descriptors that are closed, signals,
+ * limits) and begins the trace under the name of the process. Returns 0, or -1 when there is no
+ * /dev/null to open, or when the trace cannot be written, which it says.
+ */
+int start(const char *process);
 
 /* The entry of a name, or NULL. */
 const struct command_entry *start_find(const struct command_entry *table, const char *name);

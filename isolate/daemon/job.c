@@ -9,6 +9,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/trace.h"
 #include "isolate/daemon/job.h"
 
 #include <errno.h>
@@ -288,6 +289,8 @@ static void on_worker_exit(evutil_socket_t fd, short what, void *argument)
 	}
 	snprintf(sentence, sizeof sentence, "the supervisor of this execution %s %d", info.si_code == CLD_EXITED ? "ended without an answer, with status" : "was ended by signal",
 		 info.si_status);
+	trace("daemon", "execution %s: worker %d is gone, %s %d", j->id, (int)j->pid,
+	      info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
 	answer(j, sentence);
 	free_job(j);
 	server_publish(s);
@@ -368,6 +371,7 @@ static int start(struct job *j)
 		waitpid(j->pid, NULL, 0);
 		return -1;
 	}
+	trace("daemon", "execution %s: worker %d", j->id, (int)j->pid);
 	return 0;
 }
 

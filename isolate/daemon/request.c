@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/trace.h"
 #include "isolate/daemon/answers.h"
 #include "isolate/daemon/connection.h"
 #include "isolate/daemon/connection_state.h"
@@ -288,6 +289,13 @@ void request_take(struct connection *c, const char *line, size_t length)
 	struct protocol_refusal refusal = { 0, "" };
 
 	/* An empty line keeps a connection alive, as it does elsewhere. */
-	if (length > 0 && (!protocol_read(line, length, &request, &refusal) || !perform(c, &request, &refusal)))
-		request_refuse(c, &request, &refusal);
+	if (length == 0)
+		return;
+	if (protocol_read(line, length, &request, &refusal)) {
+		trace("daemon", "%s, %zu bytes, by uid %u", protocol_methods[request.method].name, length, c->uid);
+		if (perform(c, &request, &refusal))
+			return;
+	}
+	trace("daemon", "refused: %d %s", refusal.code, refusal.message);
+	request_refuse(c, &request, &refusal);
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/trace.h"
 #include "isolate/tools/action_state.h"
 #include "isolate/tools/tool_show.h"
 #include "isolate/tools/transfer.h"
@@ -333,7 +334,9 @@ int action_perform(const struct action_request *r, struct action_answer *answer,
 
 	if (!action)
 		return error_set(err, FAILURE_INTERNAL, 0, "there is no action %s", r->name);
+	trace("tools", "%s for %s", action->name, r->authority.who);
 	status = perform(&a, action);
+	trace("tools", "%s of \"%s\" %s", action->name, a.name, status < 0 ? "failed" : "is done");
 	store_close(&a.store);
 	json_tree_free(&a.params);
 	free(a.session);
