@@ -8,7 +8,7 @@
 #define CORDON_ISOLATE_TOOLS_ACTION_H
 
 #include "isolate/base/json_write.h"
-#include "isolate/tools/authority.h"
+#include "isolate/tools/identity.h"
 #include "isolate/tools/promotion.h"
 
 struct action_request {

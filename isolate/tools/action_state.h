@@ -6,8 +6,8 @@
 #include "isolate/base/json_slice.h"
 #include "isolate/base/json_tree.h"
 #include "isolate/tools/action.h"
-#include "isolate/tools/decisions.h"
-#include "isolate/tools/tool_events.h"
+#include "isolate/tools/versions.h"
+#include "isolate/tools/tool_record.h"
 
 struct acting {
 	const struct action_request *request;

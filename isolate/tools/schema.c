@@ -16,17 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/tools/schema_reading.h"
+#include "isolate/tools/schema_tree.h"
 #include "isolate/base/text.h"
 
-static int read_schema(struct reading *r, uint32_t node, const struct place *p, struct schema **out);
+static int read_schema(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out);
 
-static int read_SCHEMA(struct reading *r, uint32_t node, const struct place *p, struct schema **schema)
+static int read_SCHEMA(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **schema)
 {
 	return read_schema(r, node, p, schema);
 }
 
-static int read_SCHEMAS(struct reading *r, uint32_t node, const struct place *p, struct schema_list *list)
+static int read_SCHEMAS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_list *list)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -36,7 +36,7 @@ static int read_SCHEMAS(struct reading *r, uint32_t node, const struct place *p,
 	if (!list->items)
 		return schema_no_memory(r);
 	for (uint32_t at = node + 1; at < value->end; at = schema_node(r, at)->end) {
-		const struct place here = { p, NULL, NULL, list->count };
+		const struct schema_place here = { p, NULL, NULL, list->count };
 
 		if (read_schema(r, at, &here, &list->items[list->count]) < 0)
 			return -1;
@@ -55,7 +55,7 @@ static int compare_members(const void *a, const void *b)
 	return json_tree_compare(((const struct member *)a)->name, ((const struct member *)b)->name);
 }
 
-static int read_MEMBERS(struct reading *r, uint32_t node, const struct place *p, struct schema_members *members)
+static int read_MEMBERS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_members *members)
 {
 	const struct json_node *object = schema_node(r, node);
 	struct member *sorted;
@@ -69,7 +69,7 @@ static int read_MEMBERS(struct reading *r, uint32_t node, const struct place *p,
 	if (!members->names || !members->schemas || !sorted)
 		status = schema_no_memory(r);
 	for (uint32_t at = node + 1; status == 0 && at < object->end; at = schema_node(r, at + 1)->end) {
-		const struct place here = { p, schema_node(r, at), NULL, 0 };
+		const struct schema_place here = { p, schema_node(r, at), NULL, 0 };
 
 		sorted[members->count].name = schema_node(r, at);
 		status = read_schema(r, at + 1, &here, &sorted[members->count].schema);
@@ -86,7 +86,7 @@ static int read_MEMBERS(struct reading *r, uint32_t node, const struct place *p,
 	return status;
 }
 
-static int read_REFERENCE(struct reading *r, uint32_t node, const struct place *p, struct schema *from)
+static int read_REFERENCE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema *from)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -99,14 +99,14 @@ static int read_REFERENCE(struct reading *r, uint32_t node, const struct place *
 	return 0;
 }
 
-static int read_DEFINITIONS(struct reading *r, uint32_t node, const struct place *p, struct schema *at)
+static int read_DEFINITIONS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema *at)
 {
 	if (at != r->set->root)
 		return schema_refuse(r, p, "stands at the root of the schema only");
 	return read_MEMBERS(r, node, p, &r->set->definitions);
 }
 
-static int read_DIALECT(struct reading *r, uint32_t node, const struct place *p)
+static int read_DIALECT(struct reading *r, uint32_t node, const struct schema_place *p)
 {
 	if (json_tree_is(r->tree, node, "https://json-schema.org/draft/2020-12/schema"))
 		return 0;
@@ -115,7 +115,7 @@ static int read_DIALECT(struct reading *r, uint32_t node, const struct place *p)
 
 /* ---- a schema ---- */
 
-static int read_keyword(struct reading *r, uint32_t key, const struct place *p, struct schema *s)
+static int read_keyword(struct reading *r, uint32_t key, const struct schema_place *p, struct schema *s)
 {
 #define TAKE_TYPES(member) schema_read_TYPES(r, key + 1, p, &s->member)
 #define TAKE_VALUES(member) schema_read_VALUES(r, key + 1, p, &s->member)
@@ -141,7 +141,7 @@ static int read_keyword(struct reading *r, uint32_t key, const struct place *p, 
 	return schema_refuse(r, p, "this keyword is none that cordon knows");
 }
 
-static int read_schema(struct reading *r, uint32_t node, const struct place *p, struct schema **out)
+static int read_schema(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out)
 {
 	const struct json_node *value = schema_node(r, node);
 	struct schema *s = calloc(1, sizeof *s);
@@ -161,7 +161,7 @@ static int read_schema(struct reading *r, uint32_t node, const struct place *p, 
 	if (value->kind != JSON_OBJECT)
 		return schema_refuse(r, p, "a schema is an object, true or false");
 	for (uint32_t at = node + 1; at < value->end; at = schema_node(r, at + 1)->end) {
-		const struct place here = { p, schema_node(r, at), NULL, 0 };
+		const struct schema_place here = { p, schema_node(r, at), NULL, 0 };
 
 		if (read_keyword(r, at, &here, s) < 0)
 			return -1;
@@ -195,7 +195,7 @@ static int resolve(struct reading *r, const char *place)
 	for (uint32_t i = 0; i < r->reference_count; i++) {
 		const struct json_node *reference = schema_node(r, r->references[i].node);
 		struct json_node wanted = { .kind = JSON_STRING };
-		const struct place here = { NULL, NULL, place, 0 };
+		const struct schema_place here = { NULL, NULL, place, 0 };
 		char name[1024], shown[80];
 		struct schema *found = reference->length == 1 ? r->set->root : NULL;
 
@@ -215,7 +215,7 @@ struct schema_set *schema_read(const struct json_tree *tree, uint32_t node, cons
 {
 	struct reading *r = calloc(1, sizeof *r);
 	struct schema_set *set = calloc(1, sizeof *set);
-	const struct place here = { NULL, NULL, place, 0 };
+	const struct schema_place here = { NULL, NULL, place, 0 };
 	struct schema *root;
 
 	if (!r || !set) {

@@ -3,6 +3,8 @@
 #ifndef CORDON_ISOLATE_TOOLS_SCHEMA_TREE_H
 #define CORDON_ISOLATE_TOOLS_SCHEMA_TREE_H
 
+#include "isolate/base/error.h"
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdbool.h>
@@ -65,5 +67,45 @@ struct schema_set {
 	struct schema *root, *all;
 	struct schema_members definitions;
 };
+
+/* A schema that is being read: for the two files that do it, schema.c (what holds other schemas) and schema_values.c (what holds values). */
+
+#define REFERENCES_MAX 4096
+
+struct schema_place {
+	const struct schema_place *up;
+	const struct json_node *key; /* NULL: an index */
+	const char *name;            /* of the outermost */
+	uint32_t index;
+};
+
+struct reading {
+	const struct json_tree *tree;
+	struct schema_set *set;
+	struct error *err;
+	struct { struct schema *from; uint32_t node; } references[REFERENCES_MAX];
+	uint32_t reference_count;
+};
+
+/* Says where and what is wrong, with SPEC_REFUSED; that memory ran out. Return -1. */
+int schema_refuse(struct reading *r, const struct schema_place *p, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int schema_no_memory(struct reading *r);
+
+/* A node of the document. */
+const struct json_node *schema_node(const struct reading *r, uint32_t node);
+
+/* For sorting names: pointers to nodes. */
+int schema_compare_names(const void *a, const void *b);
+
+/* One function for each way in which a keyword's value is read (schema_keywords.def). Each returns 0 or -1. */
+int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types);
+int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *values);
+int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value);
+int schema_read_NUMBER(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
+int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
+int schema_read_COUNT(struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count);
+int schema_read_TRUTH(struct reading *r, uint32_t node, const struct schema_place *p, bool *truth);
+int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern);
+int schema_read_NAMES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The values of a schema's keywords: types, numbers, patterns, names. See schema_reading.h.
+ * The values of a schema's keywords: types, numbers, patterns, names. See schema_tree.h.
  *
  * What is read is brought into the form in which it is compared later, once: values in normal form and sorted, names sorted, patterns compiled, with bounds on each.
  */
@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/tools/schema_reading.h"
+#include "isolate/tools/schema_tree.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #define PATTERN_MAX 4096
 
-static void add_place(struct buffer *out, const struct place *p)
+static void add_place(struct buffer *out, const struct schema_place *p)
 {
 	if (p->up)
 		add_place(out, p->up);
@@ -30,7 +30,7 @@ static void add_place(struct buffer *out, const struct place *p)
 		buffer_printf(out, "/%u", p->index);
 }
 
-int schema_refuse(struct reading *r, const struct place *p, const char *format, ...)
+int schema_refuse(struct reading *r, const struct schema_place *p, const char *format, ...)
 {
 	struct buffer where = BUFFER_INIT;
 	char what[200];
@@ -70,7 +70,7 @@ static int type_bit(const struct reading *r, uint32_t node, unsigned *bits)
 	return -1;
 }
 
-int schema_read_TYPES(struct reading *r, uint32_t node, const struct place *p, unsigned *types)
+int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types)
 {
 	const struct json_node *value = schema_node(r, node);
 	bool list = value->kind == JSON_ARRAY;
@@ -100,7 +100,7 @@ static int add_value(struct reading *r, uint32_t node, char **texts, uint32_t *c
 	return 0;
 }
 
-int schema_read_VALUES(struct reading *r, uint32_t node, const struct place *p, struct schema_values *values)
+int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *values)
 {
 	const struct json_node *list = schema_node(r, node);
 
@@ -117,7 +117,7 @@ int schema_read_VALUES(struct reading *r, uint32_t node, const struct place *p, 
 	return 0;
 }
 
-int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct place *p, struct schema_values *value)
+int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value)
 {
 	(void)p;
 	value->present = true;
@@ -125,7 +125,7 @@ int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct place *
 	return value->texts ? add_value(r, node, value->texts, &value->count) : schema_no_memory(r);
 }
 
-int schema_read_NUMBER(struct reading *r, uint32_t node, const struct place *p, struct schema_bound *bound)
+int schema_read_NUMBER(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -136,7 +136,7 @@ int schema_read_NUMBER(struct reading *r, uint32_t node, const struct place *p, 
 	return 0;
 }
 
-int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct place *p, struct schema_bound *bound)
+int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
 {
 	if (schema_read_NUMBER(r, node, p, bound) < 0)
 		return -1;
@@ -145,7 +145,7 @@ int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct place *p,
 	return 0;
 }
 
-int schema_read_COUNT(struct reading *r, uint32_t node, const struct place *p, uint64_t *count)
+int schema_read_COUNT(struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count)
 {
 	const struct json_node *value = schema_node(r, node);
 	struct decimal d = value->kind == JSON_NUMBER ? decimal_read(r->tree->text + value->raw, value->raw_length) : (struct decimal){ .sign = -1 };
@@ -162,7 +162,7 @@ int schema_read_COUNT(struct reading *r, uint32_t node, const struct place *p, u
 	return 0;
 }
 
-int schema_read_TRUTH(struct reading *r, uint32_t node, const struct place *p, bool *truth)
+int schema_read_TRUTH(struct reading *r, uint32_t node, const struct schema_place *p, bool *truth)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -170,7 +170,7 @@ int schema_read_TRUTH(struct reading *r, uint32_t node, const struct place *p, b
 	return value->kind == JSON_TRUE || value->kind == JSON_FALSE ? 0 : schema_refuse(r, p, "must be true or false");
 }
 
-int schema_read_PATTERN(struct reading *r, uint32_t node, const struct place *p, pcre2_code **pattern)
+int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern)
 {
 	const struct json_node *value = schema_node(r, node);
 	pcre2_compile_context *context;
@@ -201,7 +201,7 @@ int schema_compare_names(const void *a, const void *b)
 	return json_tree_compare(*(const struct json_node *const *)a, *(const struct json_node *const *)b);
 }
 
-int schema_read_NAMES(struct reading *r, uint32_t node, const struct place *p, struct schema_names *names)
+int schema_read_NAMES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names)
 {
 	const struct json_node *list = schema_node(r, node);
 

@@ -4,6 +4,7 @@
 #define CORDON_ISOLATE_TOOLS_TOOL_RECORD_H
 
 #include "isolate/base/json_write.h"
+#include "isolate/monitor/event_table.h"
 #include "isolate/tools/promotion.h"
 #include "isolate/tools/spec.h"
 #include "isolate/tools/store.h"
@@ -47,5 +48,18 @@ int item_write(struct store *s, int64_t id, struct json_writer *w, struct error 
 
 /* A time of the store as RFC 3339 in UTC. */
 void item_write_time(struct json_writer *w, int64_t us);
+
+/* The events of tools. What an event has is the table's (isolate/monitor/events.def); here is only where each field comes from. */
+
+struct tool_event {
+	const char *subject;          /* NULL: tool:USER/NAME */
+	const char *user, *name;
+	const struct item *item;      /* NULL where there is no version */
+	const char *by, *reason, *error, *session, *agent; /* NULL: none */
+	int64_t duration_us, count;
+};
+
+/* Writes one event to a descriptor (-1: nothing is written). Waits at most a second for a slow reader. */
+void tool_event_emit(int out, enum event_type type, const struct tool_event *t);
 
 #endif

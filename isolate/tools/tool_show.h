@@ -3,6 +3,7 @@
 #ifndef CORDON_ISOLATE_TOOLS_TOOL_SHOW_H
 #define CORDON_ISOLATE_TOOLS_TOOL_SHOW_H
 
+#include "isolate/base/json_write.h"
 #include "isolate/tools/versions.h"
 
 /* Writes the items of a library into an open array: every version that is current (the newest of each name, and the promoted one); those that are pending, oldest first. Descriptions
@@ -15,5 +16,13 @@ int show_tool(struct store *s, const struct item *item, struct json_writer *w, s
 
 /* Writes decisions into an open array, newest first; of one name, or of all when it is NULL. */
 int show_history(struct store *s, const char *name, struct json_writer *w, struct error *err);
+
+/* What changed between two texts, as people read it. Pure. */
+
+/*
+ * Appends a unified diff (three lines around each change) that leads from one text to the other; nothing when they are equal. Its size is bounded by that of the two, and so is the work:
+ * texts that differ in more than some thousand lines are told as the part that differs, taken out and put in whole.
+ */
+void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length, const char *old_name, const char *new_name, struct buffer *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "isolate/base/json_slice.h"
-#include "isolate/tools/decisions.h"
+#include "isolate/tools/versions.h"
 
 static void write_version(struct json_writer *w, sqlite3_stmt *row)
 {

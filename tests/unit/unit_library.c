@@ -10,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/tools/authority.h"
-#include "isolate/tools/decisions.h"
-#include "isolate/tools/source_diff.h"
+#include "isolate/tools/identity.h"
+#include "isolate/tools/versions.h"
 #include "isolate/tools/tool_show.h"
 #include "isolate/tools/transfer.h"
 #include "tests/unit/tap.h"
