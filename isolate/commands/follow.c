@@ -19,7 +19,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "isolate/commands/summary.h"
+#include "isolate/commands/print_record.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_slice.h"
 

@@ -28,4 +28,9 @@ int print_subcommands(const char *name);
 int print_overview(void);
 int print_version(void);
 
+/* What `cordon validate --list-rules` prints. */
+
+/* Appends the validator's rules: a text for a person or a model's prompt, or one JSON object. No newline at its end. */
+void list_rules(bool json, struct buffer *out);
+
 #endif

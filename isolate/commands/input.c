@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/input.h"
+#include "isolate/commands/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,6 @@
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/commands/start.h"
 #include "isolate/base/locate.h"
 #include "isolate/base/trace.h"
 

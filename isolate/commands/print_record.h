@@ -23,4 +23,20 @@ int answer_line(const struct buffer *text);
 /* For a person, on standard error: why a result is no success, when its program could not say so itself. */
 void answer_outcome(const struct result *r);
 
+/* A validation result for people. */
+
+/*
+ * Appends one line a violation, "line 3, column 5: message [rule]; rewrite", or one line that says there is none, without a newline at the end. Everything
+ * that came from the code is made visible.
+ */
+void violations_describe(const struct result *r, struct buffer *out);
+
+/* What was refused during a run, in two or three lines for a person. */
+
+/*
+ * Says on standard error how many files and system calls were refused, which most often, and what would allow them. Nothing when nothing was, or when nobody is there to read it: standard
+ * error is no terminal and the run was not watched.
+ */
+void summary_print(const struct result *r, bool watched);
+
 #endif

@@ -22,8 +22,7 @@
 
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/follow.h"
-#include "isolate/commands/signals.h"
-#include "isolate/commands/print_violations.h"
+#include "isolate/commands/commands.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/options/option_write.h"
 #include "isolate/daemon/client.h"

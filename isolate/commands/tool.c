@@ -20,7 +20,6 @@
 #include "isolate/commands/commands.h"
 #include "isolate/commands/manual_tables.h"
 #include "isolate/commands/help.h"
-#include "isolate/commands/input.h"
 #include "isolate/commands/remote.h"
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"

@@ -21,7 +21,7 @@
 #include <cjson/cJSON.h>
 
 #include "isolate/commands/print_record.h"
-#include "isolate/commands/signals.h"
+#include "isolate/commands/commands.h"
 #include "isolate/commands/tool.h"
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"

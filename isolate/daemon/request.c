@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 #include "isolate/base/trace.h"
-#include "isolate/daemon/answers.h"
 #include "isolate/daemon/connection.h"
 #include "isolate/daemon/connection_state.h"
 #include "isolate/daemon/history.h"
 #include "isolate/daemon/job.h"
+#include "isolate/monitor/event_table.h"
 #include "isolate/tiers/tier.h"
+#include "isolate/tools/store.h"
 
 #define JOBS_MAX 256 /* of one connection */
 
@@ -274,7 +275,7 @@ static bool perform(struct connection *c, const struct protocol_request *r, stru
 		job_list(c->server, &result);
 		break;
 	case METHOD_INFO:
-		answers_info(c->server, &result);
+		request_info(c->server, &result);
 		break;
 	case METHOD_COUNT:
 		break;
@@ -298,4 +299,46 @@ void request_take(struct connection *c, const char *line, size_t length)
 	}
 	trace("daemon", "refused: %d %s", refusal.code, refusal.message);
 	request_refuse(c, &request, &refusal);
+}
+
+/* ---- answers ---- */
+
+/* The result of daemon.info, from a table: a number that is added to the server is one line here. */
+
+void request_info(const struct server *s, struct buffer *out)
+{
+	const struct { const char *key; int64_t value; } numbers[] = {
+		{ "pid", getpid() },
+		{ "schema", EVENTS_SCHEMA },
+		{ "uptime_ms", (server_now_us() - s->started_us) / 1000 },
+		{ "next", (int64_t)bus_next(s->bus) },
+		{ "oldest", (int64_t)bus_oldest(s->bus) },
+		{ "malformed", (int64_t)bus_malformed(s->bus) },
+		{ "audit_failed_writes", s->audit ? (int64_t)audit_failed_writes(s->audit) : 0 },
+		{ "executions", (int64_t)s->executions },
+		{ "running", s->running },
+		{ "waiting", s->waiting },
+		{ "connections", s->connection_count },
+		{ "jobs_limit", s->options->jobs },
+		{ "queue_limit", s->options->queue },
+		{ "connections_limit", s->options->connections },
+	};
+	char library[PATH_MAX];
+	struct json_writer w;
+
+	json_begin(&w, out);
+	json_open_object(&w);
+	json_key(&w, "version");
+	json_string(&w, PACKAGE_VERSION);
+	json_key(&w, "audit");
+	json_string(&w, s->options->audit);
+	if (store_identity(library)) {
+		json_key(&w, "library");
+		json_string(&w, library);
+	}
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		json_key(&w, numbers[i].key);
+		json_integer(&w, numbers[i].value);
+	}
+	json_close_object(&w);
 }

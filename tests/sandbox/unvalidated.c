@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "isolate/commands/print_record.h"
-#include "isolate/commands/input.h"
+#include "isolate/commands/commands.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"
 
