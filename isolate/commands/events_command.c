@@ -190,7 +190,7 @@ static int print_log(struct reading *r, const char *path, struct error *err)
 	return status;
 }
 
-/* Where the daemon at a socket keeps its log. Returns false when nobody answers there. */
+/* Where the daemon at a socket keeps its log. Returns false when no daemon answers. */
 static bool ask_for_log(const char *socket_path, char *path, size_t size)
 {
 	static const char REQUEST[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\"}\n";
@@ -258,7 +258,7 @@ static int follow(struct reading *r, bool since, struct error *err)
 		if (json_slice_of(line, length, "error").text)
 			status = error_set(err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
 		if (event.text && (fwrite(event.text, 1, event.length, stdout) != event.length || putchar('\n') == EOF || fflush(stdout) != 0))
-			break; /* whoever read has gone: the end of a pipeline, and no failure */
+			break; /* EPIPE: the reader ended the pipeline, which is no failure */
 	}
 	client_close(&c);
 	return status;

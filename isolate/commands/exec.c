@@ -2,7 +2,7 @@
 /*
  * cordon exec: a body in, one record out. cordon validate: the same way up to the call.
  *
- * Both go through the same tier and the same confined interpreter: parsing hostile text is done where a crash of the parser harms nobody.
+ * Both go through the same tier and the same confined interpreter: hostile text is parsed where a crash of the parser does no harm.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

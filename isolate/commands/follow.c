@@ -2,7 +2,7 @@
 /*
  * Events of one execution from the daemon into a file. See follow.h.
  *
- * The daemon waits for no reader: one that is slow, a pipe for example, misses events and is told how many. So writing may wait here. The numbers are the daemon's, whose log
+ * The daemon waits for no reader: one that is slow, a pipe for example, misses events and gets their number. So writing may wait here. The numbers are the daemon's, whose log
  * has the same events.
  */
 #ifdef HAVE_CONFIG_H

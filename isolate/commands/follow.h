@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --events FILE through the daemon: what the daemon tells of one execution goes into the caller's file, and the last event's sums to a person. */
+/* --events FILE through the daemon: the daemon's events of one execution go into the caller's file; the sums of the last one make the summary. */
 #ifndef CORDON_ISOLATE_COMMANDS_FOLLOW_H
 #define CORDON_ISOLATE_COMMANDS_FOLLOW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cordon-operate: the commands of those who watch over what runs. `cordon COMMAND` executes it; see main.c. */
+/* cordon-operate: the daemon and the commands of an operator. `cordon COMMAND` executes it; see main.c. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 
 	if (start(argc > 1 && strcmp(argv[1], "serve") == 0 ? "daemon" : argc > 1 ? argv[1] : "operate") < 0)
 		return EXIT_FAILED;
-	/* How the daemon starts the process of an execution; of no use to anybody else. */
+	/* Internal: how the daemon starts the supervisor of an execution, and `cordon --watch` its console. */
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
 		return worker_main();
 	if (argc == 2 && strcmp(argv[1], "watch") == 0)

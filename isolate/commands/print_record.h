@@ -34,7 +34,7 @@ void violations_describe(const struct result *r, struct buffer *out);
 /* What was refused during a run, in two or three lines for a person. */
 
 /*
- * Says on standard error how many files and system calls were refused, which most often, and what would allow them. Nothing when nothing was, or when nobody is there to read it: standard
+ * Says on standard error how many files and system calls were refused, which most often, and what would allow them. Prints nothing when nothing was refused, or when standard
  * error is no terminal and the run was not watched.
  */
 void summary_print(const struct result *r, bool watched);

@@ -42,7 +42,7 @@ int start(const char *process)
 	char sentence[1400];
 
 	raise_descriptors();
-	/* What was closed stays useless: reading finds the end, and writing fails, so that an answer that nobody can get is not taken for one that was given. */
+	/* A closed descriptor becomes /dev/null opened for reading: writing an answer to it fails instead of being lost. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
 			return -1;
@@ -92,7 +92,7 @@ int signals_collect(void)
 	for (size_t i = 0; i < sizeof COLLECTED / sizeof *COLLECTED; i++) {
 		struct sigaction before;
 
-		/* Whoever started us with a signal ignored (nohup) meant it. */
+		/* A signal that the caller ignores (nohup) stays ignored. */
 		if (sigaction(COLLECTED[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(COLLECTED[i], &action, NULL);
 	}

@@ -2,7 +2,7 @@
 /*
  * cordon tool: what was typed becomes the parameters of an action, and its result is printed.
  *
- * A table has a row for each subcommand: which action it is, which word follows, and who prints. Nothing is decided here; see isolate/tools/action.h.
+ * A table has a row for each subcommand: its action, the word that follows, and the function that prints. Nothing is decided here; see isolate/tools/action.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

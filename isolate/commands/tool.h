@@ -7,7 +7,7 @@
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 
-/* An answer to a request, from whoever gave it. */
+/* An answer to a request, from this process or the daemon. */
 struct tool_answer {
 	struct buffer result;   /* JSON; empty when it failed */
 	struct buffer failure;  /* JSON: the data of a failure, or empty */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --watch, cordon's part. See watch_option.h. What was asked for goes along in a memory file, so its size does not matter and nobody else can read it. */
+/* --watch, cordon's part. See watch_option.h. The request goes along in a memfd: any size, and readable by no other user. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -239,7 +239,7 @@ static void rotate(struct audit *a)
 		begin_anew(&a->log);
 }
 
-/* A file that somebody has deleted can be read by nobody: a new one is begun. */
+/* A deleted file cannot be read again: begin a new one. */
 static void find_again(struct log_file *f)
 {
 	struct stat st;
@@ -283,7 +283,7 @@ static void keep_decision(struct audit *a, const char *line, size_t length)
 	a->no_decisions = true;
 }
 
-/* What a run tells may rotate away; what was decided about tools stays in a file of its own. */
+/* Events of runs rotate away; decisions about tools have a file of their own, which stays. */
 static void keep_decisions(struct audit *a, const char *lines, size_t length)
 {
 	const char *newline;

@@ -26,7 +26,7 @@ void audit_decisions_path(const char *log, char *out, size_t size);
 
 /*
  * Opens a log, makes it and its directory (0700) where they are missing. size: bytes after which it is rotated; keep: how many old ones stay. Returns NULL with
- * PATH_MISSING, DAEMON_RUNNING (somebody holds the lock) or RESOURCES_EXHAUSTED.
+ * PATH_MISSING, DAEMON_RUNNING (another daemon holds the lock) or RESOURCES_EXHAUSTED.
  */
 struct audit *audit_open(const char *path, uint64_t size, unsigned keep, struct error *err);
 void audit_close(struct audit *a);

@@ -2,8 +2,8 @@
 /*
  * The bus: every event of every execution, numbered, written to the audit log, and remembered for a while.
  *
- * There is one ring in memory, of fixed size, and a subscriber is no more than a place in it. Whoever reads slowly falls behind, and when the ring has moved on beyond
- * its place it is told how many it missed: no event waits for anybody, and a subscriber costs the same whether it reads or not. The log on disk misses nothing, unless the disk is full.
+ * There is one ring in memory, of fixed size, and a subscriber is no more than a place in it. A slow reader falls behind, and when the ring has moved on beyond
+ * its place it gets the number of events it missed: no event waits for a reader, and a subscriber costs the same whether it reads or not. The log on disk misses nothing, unless the disk is full.
  */
 #ifndef CORDON_ISOLATE_DAEMON_BUS_H
 #define CORDON_ISOLATE_DAEMON_BUS_H
@@ -24,7 +24,7 @@ void bus_free(struct bus *b);
 /* Takes one line of an emitter (without its newline), numbers it anew. What is no such line is counted and left out. */
 void bus_publish(struct bus *b, const char *line, size_t length);
 
-/* Writes what was published since the last call to the log. To be called before anybody is shown it. */
+/* Writes what was published since the last call to the log. Called before any subscriber sees it. */
 void bus_commit(struct bus *b);
 
 /* The number that the next event gets; the oldest that is remembered (the same when there is none). */

@@ -369,7 +369,7 @@ static bool make_place(struct server *s)
 	return last != NULL;
 }
 
-/* Every place is taken by somebody who has something to lose. */
+/* Every connection has executions or a subscription, so none is closed for the new one. */
 static void say_full(int fd)
 {
 	struct buffer line = BUFFER_INIT;

@@ -25,7 +25,7 @@ void connection_answer(struct connection *c, const struct job *j, const struct b
 /* Gives every subscriber what is new. */
 void connection_pump_all(struct server *s);
 
-/* How many have subscribed: those are not closed for somebody who needs a place. */
+/* How many have subscribed: those are not closed to make room. */
 unsigned connection_subscribers(const struct server *s);
 
 /* Whether some connection still has bytes to take. */

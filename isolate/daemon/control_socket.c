@@ -2,7 +2,7 @@
 /*
  * The control socket. See control_socket.h.
  *
- * A socket file says nothing about whether somebody listens: connecting to it does. Two daemons that find the same dead file at once are kept apart by a lock beside it,
+ * A socket file says nothing about whether a daemon listens: connecting to it does. Two daemons that find the same dead file at once are kept apart by a lock beside it,
  * which the winner holds for as long as it lives.
  */
 #ifdef HAVE_CONFIG_H
@@ -261,7 +261,7 @@ static bool is_below_init(pid_t client)
 }
 
 /*
- * Whether the process is in no sandbox. It must still be there afterwards, or its number may have been somebody else's:
+ * Whether the process is in no sandbox. It must still be there afterwards, or its pid may have been reused:
  * from Linux 6.5 on that can be asked.
  */
 static bool is_outside(int fd, pid_t pid)

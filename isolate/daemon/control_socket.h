@@ -24,7 +24,7 @@ int socket_listen(const char *path, bool *passed, struct error *err);
 /* Connects, blocking. Returns -1 with DAEMON_MISSING. */
 int socket_connect(const char *path, struct error *err);
 
-/* The same without waiting, for whoever does without a daemon when there is none: a non-blocking descriptor, or -1. */
+/* The same without waiting, for commands that work without a daemon too: a non-blocking descriptor, or -1. */
 int socket_connect_now(const char *path);
 
 /* The user of the other end, by the kernel's word; (unsigned)-1 when it does not say. */

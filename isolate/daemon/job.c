@@ -82,7 +82,7 @@ static void free_job(struct job *j)
 	free(j);
 }
 
-/* Events of an execution have its id as their subject; those of a tool are for a worker that acts on tools to tell. */
+/* Events of an execution have its id as their subject; a worker that acts on tools also sends those of tools. */
 static bool is_its_own(const struct job *j, const struct event_line *e)
 {
 	if (e->subject_length == strlen(j->id) && memcmp(e->subject, j->id, e->subject_length) == 0)
@@ -171,7 +171,7 @@ static void publish_queued(struct job *j)
 	j->is_queued = true;
 }
 
-/* An execution's end that its supervisor did not tell of; failure NULL: it was asked to end before it began. */
+/* sandbox.executed in place of a supervisor that sent none; failure NULL: it was asked to end before it began. */
 static void publish_end(struct job *j, const char *sentence, const char *failure)
 {
 	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
@@ -191,7 +191,7 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
 	publish_own(j, e);
 }
 
-/* Nobody waits for the answer of a detached execution, and of one that was queued an event told already: that it could not begin is told as its end, with the failure that stands in the answer. */
+/* A detached execution has no client, and a queued one already has an event: the failure to begin becomes its last event. */
 static void publish_failure(struct job *j, const char *data, size_t length)
 {
 	cJSON *answer = cJSON_ParseWithLength(data, length), *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
@@ -410,7 +410,7 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	return status;
 }
 
-/* Errands and checks of source run nothing: no event tells of them. */
+/* Errands and validations run no program and have no events. */
 static bool is_told_of(const struct job *j)
 {
 	return !j->is_errand && (j->method == METHOD_RUN || j->method == METHOD_EXECUTE || j->method == METHOD_TOOL_CALL);

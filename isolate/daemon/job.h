@@ -23,17 +23,17 @@ enum job_state { JOB_WAITS, JOB_RUNS, JOB_PAUSED };
 struct job {
 	struct job *next, *previous;
 	struct server *server;
-	struct connection *owner;            /* who gets the answer; NULL when nobody does any more */
+	struct connection *owner;            /* gets the answer; NULL: detached or gone */
 	char request_id[PROTOCOL_ID_MAX];
 	char id[EMITTER_SUBJECT_MAX];
 	enum protocol_method method;
 	enum job_state state;
 	bool has_begun, has_ended;           /* which events of it were seen */
 	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
-	enum end_cause end_cause;            /* why it was told to end */
+	enum end_cause end_cause;            /* why it was asked to end */
 	struct job_program program;
-	bool is_queued;                      /* an event told that it waits */
-	bool is_detached;                    /* nobody ever waited for its answer */
+	bool is_queued;                      /* sandbox.queued was published */
+	bool is_detached;                    /* has had no client from the start */
 	int request, answer, channel, pidfd; /* -1: none */
 	size_t request_length;
 	int streams[3];                      /* the client's, or -1 */
@@ -59,7 +59,7 @@ bool job_control(struct job *j, unsigned char byte);
 /* Ends an execution, for a reason that its last event says. One that waits is answered at once; the supervisor of one that does not end in five seconds is killed. */
 void job_end(struct job *j, enum end_cause cause);
 
-/* The connection is gone: its executions end, and are answered to nobody. */
+/* The connection is gone: its executions end, and no answer is sent. */
 void job_disown(struct server *s, const struct connection *owner);
 
 /* What was asked for, as history_describe has it; the record is not there yet. */

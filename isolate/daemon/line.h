@@ -24,7 +24,7 @@ bool event_line_read(const char *line, size_t length, struct event_line *out);
 #define DROPPED_LINE_MAX 400
 size_t dropped_line(char *out, size_t size, uint64_t first, uint64_t count);
 
-/* Which events somebody wants to see. Empty texts want all. */
+/* Which events a subscriber wants. Empty texts match all. */
 struct event_filter {
 	char type[64];                              /* glob, as fnmatch(3) */
 	char subject[160];

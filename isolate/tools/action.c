@@ -155,7 +155,7 @@ static int promote(struct acting *a)
 	return acting_write_item(a, item.id);
 }
 
-/* What a decision took away may have given the version before it its promotion back: that is told of, too, and is a member of the answer. */
+/* A decision against the promoted version may restore the one before it: that is an event and a member of the answer, too. */
 static int tell_restored(struct acting *a, const struct item *restored)
 {
 	struct tool_event t = acting_event(a, restored);
@@ -309,7 +309,7 @@ static int perform(struct acting *a, const struct action *action)
 {
 	if (acting_take_parameters(a) < 0 || authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
 		return -1;
-	/* Under which policy a tool becomes permanent is no business of whoever wrote it. */
+	/* An agent does not choose the policy under which its own tool becomes permanent. */
 	if ((a->has_policy || a->threshold) && authority_check(&a->request->authority, SCOPE_OPERATOR, "choosing a policy of promotion", a->err) < 0)
 		return -1;
 	if (action->needs_name && !a->has_name)

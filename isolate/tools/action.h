@@ -36,7 +36,7 @@ struct action_answer {
 bool action_exists(const char *name);
 bool action_runs_code(const char *name);
 
-/* Performs it. Returns 0 with a result, or -1 with an error; a result may tell of code that failed, as its status does. */
+/* Performs it. Returns 0 with a result, or -1 with an error; a result with a status other than 0 is about code that failed. */
 int action_perform(const struct action_request *r, struct action_answer *answer, struct error *err);
 void action_answer_free(struct action_answer *answer);
 

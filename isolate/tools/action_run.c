@@ -281,7 +281,7 @@ static int write_call(struct acting *a, const struct performance *p, const struc
 	return 0;
 }
 
-/* Runs it, counts it, tells of it, in this order. */
+/* Runs it, counts it, emits its events, in this order. */
 static int run_and_count(struct acting *a, struct performance *p, const struct item *called)
 {
 	struct run run = { .execution_id = p->result.execution_id };

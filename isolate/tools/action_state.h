@@ -35,10 +35,10 @@ int acting_bad(struct acting *a, const char *key, const char *what);
 /* The text of a parameter as it stands, or text NULL. */
 struct json_slice acting_raw(const struct acting *a, const char *key);
 
-/* A tale with what every event of this action has. */
+/* An event with the fields that every event of this action has. */
 struct tool_event acting_event(const struct acting *a, const struct item *item);
 
-/* Tells one event, to whoever the request names. */
+/* Emits one event to the descriptor of the request. */
 void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t);
 
 /* Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data, or with what kept it from being validated. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that become parts of paths, rows and messages: checked before anything touches the disk. */
+/* Names that become parts of paths, rows and messages, checked before anything touches the disk; and what their owners may do. */
 #ifndef CORDON_ISOLATE_TOOLS_IDENTITY_H
 #define CORDON_ISOLATE_TOOLS_IDENTITY_H
 
@@ -23,13 +23,13 @@ int identity_check_tool(const char *text, size_t length, struct error *err);
 /* The login name of a uid, or its number where there is none. Always NUL-terminated. */
 void identity_login(uid_t uid, char *out, size_t size);
 
-/* The user whose library is meant when nobody says: the login name of this process. Returns 0, or -1 with IDENTITY_REFUSED when that is no id. */
+/* The user whose library is meant by default: the login name of this process. Returns 0, or -1 with IDENTITY_REFUSED when that is no id. */
 int identity_default_user(char out[IDENTITY_ROOM], struct error *err);
 
 /*
  * Who may do what with a library: the one place where that is decided.
  *
- * Whoever calls says who acts and with which scope; every action on a library goes through authority_check before anything is opened. At the control socket, and on the command line, that is
+ * The caller names the actor and the scope; every action on a library passes authority_check before anything is opened. At the control socket, and on the command line, that is
  * the user whose files these are (or root), with the scope operator. A token may carry the scope agent.
  */
 

@@ -57,7 +57,7 @@ static void add_place(struct buffer *out, const struct place *p)
 		buffer_printf(out, "/%u", p->index);
 }
 
-/* Says what is wrong, where somebody listens. Returns false. */
+/* Appends a violation, unless the check is quiet. Returns false. */
 __attribute__((format(printf, 3, 4)))
 static bool wrong(struct check *c, const struct place *p, const char *format, ...)
 {

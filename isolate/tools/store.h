@@ -2,7 +2,7 @@
 /*
  * The file of one user's tools: SQLite, in WAL mode, at BASE/USER/tools.sqlite.
  *
- * Whoever changes something does it in one transaction that was begun for writing, and answers after the commit, which is on the disk by then (synchronous=FULL). So a
+ * Every change is one transaction that was begun for writing, and is answered after the commit, which is on the disk by then (synchronous=FULL). So a
  * process that is killed at any moment loses nothing that it acknowledged, and several processes may have a library open at once. A file that is damaged, is no library
  * or comes from a newer cordon is refused, and is not written to.
  */

@@ -33,7 +33,7 @@ struct item {
 /* Takes a row of ITEM_SELECT. Returns 0, or -1 with LIBRARY_BROKEN when it holds words that are none of ours. */
 int item_take(struct store *s, sqlite3_stmt *row, struct item *item, struct error *err);
 
-/* The first item of a query that begins with ITEM_SELECT. Returns 1, 0 when there is none (item->id is 0), or -1. Ends the statement; NULL is a failure that was told. */
+/* The first item of a query that begins with ITEM_SELECT. Returns 1, 0 when there is none (item->id is 0), or -1. Ends the statement; a NULL query is a failure that is in err already. */
 int item_first(struct store *s, sqlite3_stmt *query, struct item *item, struct error *err);
 
 /* The item of an id; and the newest version of a name. As item_first. */

@@ -3,7 +3,7 @@
  * Showing. See tool_show.h.
  *
  * What a tool may do comes before its code, each side by side with what the version promoted before it could: imports, parameters, limits, and what runs of it touched. The texts are those of
- * a model; whoever prints them makes them visible first.
+ * a model; text for a terminal passes the sanitiser where it is printed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

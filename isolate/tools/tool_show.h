@@ -21,7 +21,7 @@ int show_history(struct store *s, const char *name, struct json_writer *w, struc
 
 /*
  * Appends a unified diff (three lines around each change) that leads from one text to the other; nothing when they are equal. Its size is bounded by that of the two, and so is the work:
- * texts that differ in more than some thousand lines are told as the part that differs, taken out and put in whole.
+ * texts that differ in more than some thousand lines are shown as one block removed and one block added.
  */
 void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length, const char *old_name, const char *new_name, struct buffer *out);
 

@@ -58,7 +58,7 @@ static int find_same(struct store *s, const struct spawning *n, struct item *ite
 					 n->threshold ? n->threshold : INT64_MIN), item, err);
 }
 
-/* Promotes what was promoted where it comes from, unless somebody here has decided otherwise. */
+/* Promotes what was promoted in the exported library, unless a decision in this one says otherwise. */
 static int keep_promoted(struct store *s, struct transfer *t, struct error *err)
 {
 	char why[VERSIONS_WHY_ROOM];

@@ -18,7 +18,7 @@ int transfer_export(struct store *s, struct json_writer *w, struct error *err);
 #define TRANSFER_REJECTED_REASON "imported as rejected"
 
 struct transfer {
-	bool keep;                   /* what was promoted becomes promoted here, too, by a decision of who; not what was rejected here, nor in place of what an operator put in its place */
+	bool keep;                   /* promoted versions become promoted here, decided by who; never one that was rejected here or that an operator replaced */
 	const char *who;
 	int (*validate)(const struct spec *spec, void *context); /* 0, or -1 with an error of its own, in err */
 	void *context;

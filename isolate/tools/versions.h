@@ -14,7 +14,7 @@
 #define VERSIONS_TOOLS_MAX 2000  /* of one library */
 #define VERSIONS_MAX 10000
 
-/* Which version somebody means: any part may be missing. A hash may be cut to its first 8 digits or more. */
+/* Names a version; any part may be missing. A hash may be cut to its first 8 digits or more. */
 struct reference {
 	int64_t version;             /* 0: none */
 	char hash[SPEC_HASH_ROOM];   /* "": none */
@@ -39,7 +39,7 @@ int versions_spawn(struct store *s, const struct spawning *spawning, struct item
 
 /*
  * The version that a call means. With a reference that one; else, in a session, the newest that was spawned in it, or the promoted one; else, without a session, the promoted one, or
- * the newest that was spawned without one. What another session has in trial is never meant by a name alone. Returns 0, or -1 with TOOL_UNKNOWN, or TOOL_REJECTED for a version or code
+ * the newest that was spawned without one. A name alone never means a version that another session has in trial. Returns 0, or -1 with TOOL_UNKNOWN, or TOOL_REJECTED for a version or code
  * that is rejected.
  */
 int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
@@ -94,7 +94,7 @@ struct decision {
 
 /*
  * Each returns 0 with the item as it is then, or -1 with TOOL_UNKNOWN or TOOL_CHANGED. Promoting what is promoted and rejecting what is rejected changes nothing and leaves no row: an
- * answer that was lost may be asked for again. What is rejected, or has code that is, cannot be promoted before that was revoked, so of two operators at once the one who says no is heard: -1 with
+ * answer that was lost may be asked for again. What is rejected, or has code that is, cannot be promoted before that was revoked, so of two decisions at once the rejection wins: -1 with
  * TOOL_CHANGED for the version, TOOL_REJECTED for its code under another name.
  *
  * Whatever takes the promoted version away (rejecting, revoking, forgetting it) gives the one that it had replaced its promotion back, with a row of its own, unless that one's code is rejected, when it is
