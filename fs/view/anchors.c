@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "fs/view/anchors.h"
+#include "fs/view/named.h"
 
 #include <dirent.h>
 #include <errno.h>

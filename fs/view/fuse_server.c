@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "fs/view/fuse_server.h"
+#include "fs/view/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/view/view.h"
 
 #define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
 #define BURST 64 /* requests between two looks at the clock and at the master */

@@ -27,13 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/view/anchors.h"
+#include "fs/view/named.h"
 #include "fs/view/view_config.h"
 #include "fs/view/links.h"
-#include "fs/view/masked.h"
 #include "fs/view/mounter.h"
-#include "fs/view/named.h"
-#include "fs/view/fuse_server.h"
 #include "fs/view/view.h"
 #include "isolate/seccomp/filter.h"
 #include "isolate/base/message.h"

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/commands/follow.h"
+#include "isolate/commands/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>

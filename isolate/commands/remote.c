@@ -21,7 +21,6 @@
 #include <sodium.h>
 
 #include "isolate/commands/print_record.h"
-#include "isolate/commands/follow.h"
 #include "isolate/commands/commands.h"
 #include "isolate/base/json_slice.h"
 #include "isolate/options/option_write.h"

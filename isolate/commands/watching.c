@@ -22,7 +22,6 @@
 
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/console_command.h"
-#include "isolate/commands/follow.h"
 #include "isolate/commands/remote.h"
 #include "isolate/commands/watch_option.h"
 #include "isolate/base/json_gate.h"

@@ -11,13 +11,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
+#include "isolate/daemon/daemon.h"
+#include "isolate/daemon/protocol.h"
 #include "isolate/monitor/emitter.h"
 #include "isolate/wire/record.h"
-#include "isolate/daemon/job_program.h"
-#include "isolate/daemon/protocol.h"
-#include "isolate/daemon/daemon.h"
 
 enum job_state { JOB_WAITS, JOB_RUNS, JOB_PAUSED };
+
+/* What a request asks to run, in a few words, for lists. */
+struct job_program {
+	char kind[24];     /* command, script, or the method */
+	char name[160];    /* of the command, the script or the tool; "" for none */
+	char command[400]; /* the command line, words separated by spaces, cut when it is long; "" where that is the name */
+};
+
+/* Reads the parameters of a request that passed the gate. */
+void job_program_take(struct job_program *p, const char *method, struct json_slice params);
+
+/* Writes it as members of an object, those that are not empty. */
+void job_program_write(const struct job_program *p, struct json_writer *w);
 
 /* Bytes on a worker's control channel beside the numbers of signals: isolate/tiers/tier.h. */
 struct job {

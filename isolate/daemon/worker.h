@@ -8,6 +8,12 @@
 #ifndef CORDON_ISOLATE_DAEMON_WORKER_H
 #define CORDON_ISOLATE_DAEMON_WORKER_H
 
+#include <stddef.h>
+
+#include "isolate/base/error.h"
+#include "isolate/base/json_slice.h"
+#include "isolate/base/json_write.h"
+
 enum worker_descriptor { WORKER_REQUEST = 3, WORKER_CHANNEL, WORKER_ANSWER };
 
 /* The first byte of an answer: the result (for an execution {"record": ..., "status": N}) or the failure record follows. */

@@ -5,7 +5,7 @@
 #ifndef CORDON_ISOLATE_RUNNER_BUILTINS_H
 #define CORDON_ISOLATE_RUNNER_BUILTINS_H
 
-#include "isolate/runner/validator/session.h"
+#include "isolate/runner/validator/validate.h"
 
 /*
  * Makes session->builtins: what builtins.def lists, every exception of this interpreter, the guarded __import__, and what is permitted

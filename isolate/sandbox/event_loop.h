@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/sandbox/capture.h"
+#include "isolate/sandbox/standard_streams.h"
 #include "isolate/sandbox/cgroup.h"
 #include "isolate/sandbox/plan_build.h"
-#include "isolate/sandbox/stdin_relay.h"
 #include "isolate/monitor/event_log.h"
 #include "isolate/monitor/notifications.h"
 #include "isolate/sandbox/launch.h"

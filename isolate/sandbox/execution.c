@@ -33,7 +33,7 @@
 #include "isolate/base/clock.h"
 #include "isolate/sandbox/runner_client.h"
 #include "isolate/sandbox/event_loop.h"
-#include "isolate/sandbox/refusal.h"
+#include "isolate/sandbox/launch.h"
 #include "isolate/sandbox/verdict.h"
 
 #define LAST_WORDS 4096

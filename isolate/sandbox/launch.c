@@ -16,22 +16,25 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolate/wire/limits.h"
-#include "isolate/init/privileges.h"
 #include "isolate/base/locate.h"
+#include "isolate/init/privileges.h"
+#include "isolate/wire/limits.h"
 
 #define STACK_BYTES (128 * 1024)
 #define CONTROL_FD 3
@@ -333,4 +336,58 @@ bool launch_close(struct launch *l, int wait_ms)
 		close(l->control);
 	l->pidfd = l->control = -1;
 	return gone;
+}
+
+/* ---- refusal ---- */
+
+/*
+ * Names what refuses.
+ *
+ * PID 1 of the sandbox inherits the caller's filter and profile, so the caller's own /proc/self speaks for both. A filter of a
+ * container or of systemd answers EPERM or ENOSYS, for families of sockets EAFNOSUPPORT; AppArmor answers EACCES.
+ */
+
+/* The profile that AppArmor enforces on this process, as "name (enforce)". */
+static bool read_profile(char *profile, size_t size)
+{
+	static const char *const PLACES[] = { "/proc/self/attr/apparmor/current", "/proc/self/attr/current" };
+	ssize_t length = -1;
+
+	for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES && length <= 0; i++) {
+		int fd = open(PLACES[i], O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		length = read(fd, profile, size - 1);
+		close(fd);
+	}
+	profile[length > 0 ? length : 0] = '\0';
+	profile[strcspn(profile, "\n")] = '\0';
+	return strstr(profile, " (enforce)") != NULL;
+}
+
+static bool is_refusal(enum failure code)
+{
+	static const enum failure CODES[] = {
+		FAILURE_USERNS_DENIED, FAILURE_MOUNT_DENIED, FAILURE_NETWORK_DENIED, FAILURE_SECCOMP_DENIED,
+	};
+
+	for (size_t i = 0; i < sizeof CODES / sizeof *CODES; i++)
+		if (CODES[i] == code)
+			return true;
+	return false;
+}
+
+void refusal_explain(struct error *err)
+{
+	struct error before = *err;
+	char profile[256];
+	int error = before.sys_errno;
+
+	if (!is_refusal(before.code))
+		return;
+	if (error == EACCES && read_profile(profile, sizeof profile))
+		error_set(err, FAILURE_PROFILE_DENIED, error, "%s; the profile is %s", before.context, profile);
+	else if ((error == EPERM || error == ENOSYS || error == EAFNOSUPPORT) && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+		error_set(err, FAILURE_CALL_FILTERED, error, "%s", before.context);
 }

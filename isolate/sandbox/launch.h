@@ -58,4 +58,14 @@ void launch_explain(const struct launch *l, int wait_ms, struct error *err);
 /* Kills what is left of it, waits for it for so long, and closes both descriptors. Returns whether it has ended. Safe on a launch that failed (pidfd -1), which has. */
 bool launch_close(struct launch *l, int wait_ms);
 
+/*
+ * What around cordon refuses a system call: the kernel says only EPERM or EACCES, and /proc says which filter or profile is in force.
+ */
+
+/*
+ * Gives a failure with a code of the kernel's refusals (USERNS_DENIED, MOUNT_DENIED, NETWORK_DENIED, SECCOMP_DENIED) the code
+ * CALL_FILTERED or PROFILE_DENIED, where this process is under a filter or a profile and the errno is one that it gives.
+ */
+void refusal_explain(struct error *err);
+
 #endif

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 #include "isolate/base/message.h"
-#include "isolate/wire/init_plan.h"
+#include "isolate/options/options.h"
 #include "isolate/wire/body_request.h"
 #include "isolate/wire/execution_request.h"
+#include "isolate/wire/init_plan.h"
 
 struct sandbox_plan {
 	int fds[MESSAGE_MAX_FDS];      /* plan first, then what goes with it */
@@ -45,5 +46,13 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
 void plan_build_free(struct sandbox_plan *c);
+
+/* What a program finds in its environment. */
+
+/*
+ * Adds the environment to a plan: PATH, HOME, LANG, TMPDIR, the kind of the terminal with --tty, and what was named (--inherit-env, --env). Nothing else of the
+ * caller's. Returns 0, or -1 with RESOURCES_EXHAUSTED.
+ */
+int environment_add(struct plan_builder *b, const struct options *o, const char *home, const char *temporary, struct error *err);
 
 #endif

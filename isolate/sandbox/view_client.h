@@ -13,11 +13,11 @@
 
 #include "fs/view/view_event.h"
 #include "fs/view/view_policy.h"
-#include "isolate/options/options.h"
-#include "isolate/wire/record.h"
 #include "isolate/monitor/event_log.h"
 #include "isolate/monitor/processes.h"
+#include "isolate/options/options.h"
 #include "isolate/sandbox/launch.h"
+#include "isolate/wire/record.h"
 
 /* How often to ask whether the server was stopped. */
 #define VIEW_CHECK_US 200000
@@ -54,5 +54,13 @@ void view_client_kill(struct view_client *s);
 
 /* Lets it finish, for a short time, reads the rest, waits for its end for so long and closes everything. Safe at any time. */
 void view_client_close(struct view_client *s, int wait_ms);
+
+/* Which option would have let through what a view refused. */
+
+/*
+ * Says it of each refusal of a summary ("--ro PATH", in a shell's words), where one option alone does: for a hidden file the one that names it, for a write the --scratch that shows its directory,
+ * in place of the --ro that showed it. The policy is the one that refused. Without memory nothing is said.
+ */
+void view_allow(struct view_summary *summary, const struct options *options, const struct policy *policy);
 
 #endif

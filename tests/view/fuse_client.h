@@ -23,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/view/fuse_server.h"
 #include "fs/view/view.h"
 
 struct fuse_client {

@@ -8,7 +8,7 @@
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_IMPORT_POLICY_H
 
 #include "isolate/runner/validator/rules.h"
-#include "isolate/runner/validator/session.h"
+#include "isolate/runner/validator/validate.h"
 
 /* Prepares what is the same for every request. Returns 0, or -1 with an exception. */
 int policy_prepare(void);
