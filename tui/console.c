@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/views/views.h"
 
 #define QUESTION_PAUSE_MS 300

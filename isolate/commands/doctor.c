@@ -24,7 +24,7 @@
 #include "isolate/commands/help.h"
 #include "isolate/sandbox/cgroup.h"
 #include "isolate/sandbox/launch.h"
-#include "isolate/init/landlock.h"
+#include "isolate/init/privileges.h"
 #include "isolate/options/options.h"
 #include "isolate/sandbox/interpreter.h"
 #include "isolate/tiers/tier.h"

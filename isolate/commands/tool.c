@@ -25,7 +25,7 @@
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_slice.h"
-#include "isolate/options/option_write.h"
+#include "isolate/options/option_table.h"
 #include "isolate/base/text.h"
 
 enum word { NOTHING, A_FILE, A_NAME, A_BOUND_NAME, MAYBE_NAME };

@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "isolate/base/error.h"
 #include "isolate/wire/init_plan.h"
+#include "isolate/wire/limits.h"
 
 struct program_start {
 	const struct plan *plan;
@@ -27,5 +29,19 @@ pid_t program_start(struct program_start *s);
 
 /* Opens a new pseudo-terminal of this mount namespace's /dev/pts with a window size. Returns the master descriptor, or -1 with MOUNT_DENIED. */
 int program_terminal(unsigned rows, unsigned columns, struct error *err);
+
+/* The per-process limits of an execution: setrlimit(2). */
+
+/*
+ * Applies CPU, file size, processes, core and, if asked for, address space to the calling process. own_processes is how many of the
+ * sandbox's processes are cordon's (PID 1): they are allowed on top. Returns 0 or -1 with LIMIT_DENIED. Async-signal-safe when err is NULL.
+ */
+int rlimits_apply(const struct confine_limits *limits, unsigned own_processes, struct error *err);
+
+/*
+ * Applies the limit of open files. For after the filter's listener was sent: the kernel compares what the user
+ * has in flight, in all sandboxes together, with this limit of the sender (unix(7)). Returns as above.
+ */
+int rlimits_open_files(const struct confine_limits *limits, struct error *err);
 
 #endif

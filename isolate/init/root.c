@@ -26,7 +26,6 @@
 #include "fs/export/workspace.h"
 #include "isolate/init/mounts.h"
 #include "isolate/init/privileges.h"
-#include "isolate/init/view_mount.h"
 
 static const char *const DEVICES[] = { "null", "zero", "full", "random", "urandom", "tty" };
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)

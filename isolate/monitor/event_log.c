@@ -20,7 +20,7 @@
 #include <sodium.h>
 
 #include "isolate/base/json_write.h"
-#include "isolate/options/option_write.h"
+#include "isolate/options/option_table.h"
 #include "isolate/base/text.h"
 
 #define PIECE 4096

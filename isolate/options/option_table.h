@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 
 enum option_kind {
@@ -88,5 +89,14 @@ int option_apply_bind_text(struct options *o, const struct option_row *row, cons
 /* Say "--NAME: ..." with BAD_OPTION, and that memory ran out. Return -1. */
 int option_refuse(struct error *err, const struct option_row *row, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int option_no_memory(struct error *err);
+
+/* Options as a profile again: for the daemon, which runs on behalf of a command line, and for the digest of a policy. */
+
+/*
+ * Writes every option that one command has and a profile may hold, defaults written out, as one JSON object in the order of the table: equal options give equal text.
+ * options_profile reads it back to the same options. Where the events go is left out: that is no property of an execution. Returns false when a text
+ * among them is no UTF-8, so that no JSON can say it; it is then written with U+FFFD.
+ */
+bool options_write(const struct options *o, enum command_set command, struct json_writer *w);
 
 #endif

@@ -16,7 +16,7 @@
 #include "isolate/runner/failure.h"
 #include "isolate/runner/output.h"
 #include "isolate/runner/validator/import_policy.h"
-#include "isolate/runner/prepare.h"
+#include "isolate/runner/child.h"
 #include "isolate/runner/validator/rules.h"
 #include "isolate/runner/validator/syntax_tree.h"
 #include "isolate/runner/validator/validate.h"

@@ -14,4 +14,22 @@ unsigned long nest_clone_flags(const struct confine_limits *limits);
  */
 void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
 
+/*
+ * What the fork server does once, before it forks.
+ */
+
+/*
+ * Builds the tables that every body needs, so that children share them. Needs the GIL; body_perform does it by itself when
+ * nobody has. Returns 0, or -1 with a Python exception.
+ */
+int body_prepare(void);
+
+/* The runner's fork server. */
+
+/*
+ * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and must be the only thread. In the children that it makes this
+ * function does not return; each of them imports the modules of preload (a comma-separated list) when it is confined. Returns 0 at the peer's end, or -1 with errno.
+ */
+int runner_serve(int socket, const char *preload);
+
 #endif

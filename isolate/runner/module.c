@@ -8,10 +8,10 @@
 #include "isolate/runner/validator/python.h"
 
 #include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 #include "isolate/runner/imports.h"
-#include "isolate/runner/prepare.h"
+#include "isolate/runner/child.h"
 #include "isolate/runner/validator/rules.h"
-#include "isolate/runner/fork_server.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "isolate/monitor/emitter.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/options/option_write.h"
+#include "isolate/options/option_table.h"
 #include "isolate/daemon/bus.h"
 #include "isolate/daemon/line.h"
 #include "isolate/daemon/protocol.h"

@@ -11,11 +11,10 @@
 
 #include "tests/unit/tap.h"
 #include "tui/draw/cells.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/draw/keys.h"
-#include "tui/draw/list.h"
-#include "tui/model/log.h"
 #include "tui/draw/page.h"
+#include "tui/model/log.h"
 #include "tui/model/runs.h"
 #include "tui/model/series.h"
 #include "tui/model/tool_list.h"

@@ -14,7 +14,7 @@
 #include <strings.h>
 
 #include "isolate/base/text.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/model/log.h"
 #include "tui/model/value.h"
 

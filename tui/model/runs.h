@@ -81,4 +81,9 @@ bool run_is_live(const struct run *run);
 /* Wall time until the limit in milliseconds, by the last sample; -1 when there is none. */
 int64_t run_left_ms(const struct run *run);
 
+/* What a run wrote, as lines. */
+
+/* Appends the text of one output event to what is kept of a run. stream: 0 stdout, 1 stderr. */
+void run_output_add(struct run *run, int stream, struct json_slice data);
+
 #endif

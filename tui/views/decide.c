@@ -4,7 +4,7 @@
 #include "config.h"
 #endif
 
-#include "tui/views/decide.h"
+#include "tui/views/views.h"
 
 #include <inttypes.h>
 #include <stdio.h>

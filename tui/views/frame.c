@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tui/model/console.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 
 #define TOO_LONG "What is asked does not fit on this screen. Make it larger, or leave the question with Esc."
 #define VIEW_LEAST 3 /* rows; what is asked and said has all the others but for the title */

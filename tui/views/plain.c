@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tui/model/console.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/model/value.h"
 
 #define INPUT_MAX 4096

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "isolate/base/text.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/model/value.h"
 
 #define PLOT_ROWS 3

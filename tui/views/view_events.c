@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/model/value.h"
 
 #define ID_COLUMNS 6

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 
 static struct run *chosen(struct console *c)
 {

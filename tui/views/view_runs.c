@@ -17,7 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 
 #define FORMATTED 40
 

@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "isolate/base/text.h"
-#include "tui/views/decide.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 #include "tui/model/value.h"
 
 #define TITLE_MOST 5

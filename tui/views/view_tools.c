@@ -16,8 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tui/views/decide.h"
-#include "tui/draw/format.h"
+#include "tui/draw/lines.h"
 
 #define REST 0
 #define ALWAYS 10000
