@@ -33,11 +33,11 @@
 #include "fs/view/mounter.h"
 #include "fs/view/view.h"
 #include "isolate/seccomp/filter.h"
+#include "isolate/base/trace.h"
 #include "isolate/base/message.h"
 #include "isolate/init/privileges.h"
 #include "isolate/wire/init_report.h"
 
-#define CONTROL_FD 3
 #define RESERVED_FILES 16
 #define CHANNEL_BYTES (1 << 20) /* of refusals that the supervisor has not read yet */
 #define ENOUGH_FILES 65536
@@ -145,7 +145,7 @@ static int make_view(struct start *s)
 	policy = config_policy(p, s->paths, &s->error);
 	if (!policy)
 		return -1;
-	events = event_sink_new(CONTROL_FD, p->body_flags & CONFIG_SEND_OPENS);
+	events = event_sink_new(HELPER_CONTROL, p->body_flags & CONFIG_SEND_OPENS);
 	s->view = events ? view_new(policy, events, p->limits.uid, p->limits.gid) : NULL;
 	if (!s->view)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the view");
@@ -232,7 +232,7 @@ static int confine(struct start *s)
 
 	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
-	if (privileges_drop(&layers, &s->error) < 0 || privileges_die_with(CONTROL_FD, &s->error) < 0)
+	if (privileges_drop(&layers, &s->error) < 0 || privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
 	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
@@ -247,7 +247,7 @@ static int set_up(struct start *s)
 	size_t count;
 	char byte;
 
-	if (message_receive(CONTROL_FD, &byte, 1, fds, 2, &count) <= 0 || count != 2)
+	if (message_receive(HELPER_CONTROL, &byte, 1, fds, 2, &count) <= 0 || count != 2)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the configuration of the view");
 	s->config = plan_open(fds[0], &s->error);
 	close(fds[0]);
@@ -258,7 +258,7 @@ static int set_up(struct start *s)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);
-	setsockopt(CONTROL_FD, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
+	setsockopt(HELPER_CONTROL, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
 	if (server_open(s->view, s->device, &s->error) < 0)
 		return -1;
 	return confine(s);
@@ -270,10 +270,11 @@ int main(void)
 	struct report r;
 	sigset_t none;
 
-	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
+	if (fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC) != 0) {
 		fprintf(stderr, "cordon-view: this program is started by cordon and has no other use\n");
 		return 64;
 	}
+	trace_adopt(HELPER_TRACE, "view");
 	/* A terminal's signals are for the caller: the view outlives the program, not the other way round. */
 	setsid();
 	sigemptyset(&none);
@@ -281,13 +282,14 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	if (set_up(&s) < 0) {
 		report_failure(&r, &s.error);
-		message_send(CONTROL_FD, &r, sizeof r, NULL, 0);
+		message_send(HELPER_CONTROL, &r, sizeof r, NULL, 0);
 		return 1;
 	}
 	report_init(&r, REPORT_READY);
 	r.layers = LAYER_SECCOMP | LAYER_NO_NEW_PRIVILEGES;
-	if (message_send(CONTROL_FD, &r, sizeof r, &s.mount, 1) != 0)
+	if (message_send(HELPER_CONTROL, &r, sizeof r, &s.mount, 1) != 0)
 		return 1;
 	close(s.mount);
-	return server_serve(s.view, s.device, CONTROL_FD) == 0 ? 0 : 1;
+	trace("view", "mounted, confined, serving");
+	return server_serve(s.view, s.device, HELPER_CONTROL) == 0 ? 0 : 1;
 }

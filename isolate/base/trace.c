@@ -17,6 +17,8 @@
 
 #include "isolate/base/text.h"
 
+#define TRACE_FD_LEAST 50 /* above the numbers that a program is started with */
+
 int trace_fd = -1;
 static const char *trace_process = "cordon";
 
@@ -33,10 +35,10 @@ int trace_open(const char *process, struct error *err)
 
 void trace_adopt(int fd, const char *process)
 {
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
-		trace_fd = fd;
-		trace_process = process;
-	}
+	trace_process = process;
+	trace_fd = fcntl(fd, F_DUPFD_CLOEXEC, TRACE_FD_LEAST);
+	if (trace_fd >= 0)
+		close(fd);
 }
 
 void trace_write(const char *room, const char *format, ...)

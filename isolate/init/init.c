@@ -27,6 +27,7 @@
 
 #include "fs/export/workspace.h"
 #include "isolate/init/guard.h"
+#include "isolate/base/trace.h"
 #include "isolate/base/message.h"
 #include "isolate/init/mounts.h"
 #include "isolate/wire/init_plan.h"
@@ -37,7 +38,6 @@
 #include "isolate/init/root.h"
 #include "net/loopback.h"
 
-#define CONTROL_FD 3
 
 struct setup {
 	const struct plan *plan;
@@ -53,7 +53,7 @@ struct setup {
 static int receive_plan(struct setup *s)
 {
 	char byte;
-	ssize_t got = message_receive(CONTROL_FD, &byte, 1, s->fds, MESSAGE_MAX_FDS, &s->fd_count);
+	ssize_t got = message_receive(HELPER_CONTROL, &byte, 1, s->fds, MESSAGE_MAX_FDS, &s->fd_count);
 
 	if (got == 0)
 		return 0;
@@ -122,7 +122,7 @@ static int set_up_process(struct setup *s)
 {
 	const char *directory = plan_string(s->plan, s->plan->workspace);
 
-	if (make_workspace(s, directory) < 0 || guard_split(CONTROL_FD, directory, &s->error) < 0)
+	if (make_workspace(s, directory) < 0 || guard_split(HELPER_CONTROL, directory, &s->error) < 0)
 		return -1;
 	if (s->plan->inside_uid != getuid()) {
 		if (privileges_become(s->plan->inside_uid, s->plan->inside_gid, &s->error) < 0)
@@ -143,14 +143,14 @@ static int set_up(struct setup *s)
 	umask(022);
 	/* The caller's keys go with a process; an empty keyring of its own takes their place. Kernels without keys have none to hide. */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	if ((s->plan->limits.flags & LIMIT_ISOLATED ? set_up_namespaces(s) : set_up_process(s)) < 0 || copy_in(s) < 0)
+	if ((s->plan->limits.flags & LIMIT_NAMESPACES ? set_up_namespaces(s) : set_up_process(s)) < 0 || copy_in(s) < 0)
 		return -1;
 	/* Opened while it can be: an undumpable process may read its own counters only through a descriptor it has. */
 	s->usage_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	if (privileges_drop(&s->layers, &s->error) < 0)
 		return -1;
 	/* Without namespaces it has to clean up when the supervisor ends; that is what its keepers are for. */
-	if ((s->plan->limits.flags & LIMIT_ISOLATED) && privileges_die_with(CONTROL_FD, &s->error) < 0)
+	if ((s->plan->limits.flags & LIMIT_NAMESPACES) && privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "hiding the memory of PID 1");
@@ -159,7 +159,7 @@ static int set_up(struct setup *s)
 
 static int send_report(const struct report *r, const int *fds, size_t count)
 {
-	return message_send(CONTROL_FD, r, sizeof *r, fds, count);
+	return message_send(HELPER_CONTROL, r, sizeof *r, fds, count);
 }
 
 static int report_error(struct setup *s)
@@ -180,7 +180,7 @@ static void remove_workspace(struct setup *s)
 
 static int run(struct setup *s)
 {
-	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal, .control = CONTROL_FD };
+	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal, .control = HELPER_CONTROL };
 	int32_t runner = s->plan->runner_fd_index;
 	int passed[2 + PLAN_SCRATCH_MAX] = { s->workspace, s->terminal };
 	size_t count = s->terminal >= 0 ? 2 : 1;
@@ -214,9 +214,9 @@ static int run(struct setup *s)
 		close(standard); /* so that the streams end with the program */
 	if (s->terminal >= 0)
 		close(s->terminal);
-	reap_until_end(pid, CONTROL_FD, s->usage_fd, &s->plan->limits, &r);
+	reap_until_end(pid, HELPER_CONTROL, s->usage_fd, &s->plan->limits, &r);
 	r.layers = s->layers | start.layers;
-	if (send_report(&r, NULL, 0) != 0 && !(s->plan->limits.flags & LIMIT_ISOLATED))
+	if (send_report(&r, NULL, 0) != 0 && !(s->plan->limits.flags & LIMIT_NAMESPACES))
 		remove_workspace(s); /* nobody else is left to do it */
 	return 0;
 }
@@ -276,11 +276,13 @@ int main(int argc, char **argv)
 	reap_block_signals();
 	if (argc == 2)
 		return strcmp(argv[1], "terminal") == 0 ? keep_terminal() : be_janitor(argv[1]);
-	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) != 0) {
+	if (fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC) != 0) {
 		fprintf(stderr, "cordon-init: this program is started by cordon and has no other use\n");
 		return 64;
 	}
+	trace_adopt(HELPER_TRACE, "init");
 	arrived = receive_plan(&s);
+	trace("init", "the plan has come, %zu descriptors", s.fd_count);
 	if (arrived == 0)
 		return 0;
 	if (arrived < 0 || set_up(&s) < 0)

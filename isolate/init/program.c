@@ -93,9 +93,9 @@ static int confine_child(struct program_start *s)
 	if (p->limits.profile == PROFILE_NONE)
 		return 0; /* the runner's fork server: what it starts is confined there */
 	/* In a new user namespace PID 1 counts too; without one, whoever else this user is was not counted on. */
-	if (rlimits_apply(&p->limits, p->limits.flags & LIMIT_ISOLATED ? 1 : 0, &s->error) < 0)
+	if (rlimits_apply(&p->limits, p->limits.flags & LIMIT_NAMESPACES ? 1 : 0, &s->error) < 0)
 		return -1;
-	if (!(p->limits.flags & LIMIT_ISOLATED))
+	if (!(p->limits.flags & LIMIT_NAMESPACES))
 		landlock_scope(&s->layers);
 	if (install_filter(s) < 0 || rlimits_open_files(&p->limits, &s->error) < 0)
 		return -1;

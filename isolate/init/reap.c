@@ -54,7 +54,7 @@ void reap_unblock_signals(void)
 
 static bool whole_namespace(const struct loop *l)
 {
-	return l->limits->flags & LIMIT_ISOLATED;
+	return l->limits->flags & LIMIT_NAMESPACES;
 }
 
 static void end_all(struct loop *l)
@@ -250,7 +250,7 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 {
 	static struct proc_reporter reporter;
 	struct loop l = { .main = main, .limits = limits, .ended = ended, .reporter = limits->flags & LIMIT_EVENTS ? &reporter : NULL };
-	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_ISOLATED)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
+	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_NAMESPACES)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
 	uint64_t written_before = written(usage_fd);
 	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
 

@@ -72,7 +72,7 @@ unsigned long nest_clone_flags(const struct confine_limits *limits)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
-	if (!(limits->flags & LIMIT_ISOLATED))
+	if (!(limits->flags & LIMIT_NAMESPACES))
 		return 0;
 	return limits->flags & LIMIT_HOST_NETWORK ? flags : flags | CLONE_NEWNET;
 }
@@ -129,7 +129,7 @@ static int prepare(struct nest *n, const int *fds)
 	/* The server is not dumpable, and the maps of users in /proc/self are root's as long as that holds here. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&n->error, FAILURE_INTERNAL, errno, "making the execution's own /proc its own");
-	if (n->spawn->limits.flags & LIMIT_ISOLATED) {
+	if (n->spawn->limits.flags & LIMIT_NAMESPACES) {
 		if (isolate(n) < 0)
 			return -1;
 	} else if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
@@ -202,7 +202,7 @@ static int limit_program(struct nest *n, uint64_t extra, struct error *err)
 
 	if (limits.memory_bytes > 0)
 		limits.memory_bytes += extra;
-	return rlimits_apply(&limits, limits.flags & LIMIT_ISOLATED ? 1 : 0, err);
+	return rlimits_apply(&limits, limits.flags & LIMIT_NAMESPACES ? 1 : 0, err);
 }
 
 /* In the program's process: the last of the confinement. */
@@ -215,7 +215,7 @@ static int confine_program(struct nest *n, struct confession *c)
 		return error_set(&c->error, FAILURE_INTERNAL, errno, "giving the program a session of its own");
 	if (limit_program(n, PREPARATION_BYTES, &c->error) < 0)
 		return -1;
-	if (!(limits->flags & LIMIT_ISOLATED))
+	if (!(limits->flags & LIMIT_NAMESPACES))
 		landlock_scope(&c->layers);
 	if (install_filter(limits, &c->error) < 0 || rlimits_open_files(limits, &c->error) < 0)
 		return -1;
@@ -319,7 +319,7 @@ static int hear_confession(struct nest *n, int pipe)
  */
 static int hear_preparation(struct nest *n, int pipe)
 {
-	bool isolated = n->spawn->limits.flags & LIMIT_ISOLATED;
+	bool has_namespaces = n->spawn->limits.flags & LIMIT_NAMESPACES;
 	struct watch_totals held = { 0, 0 };
 	struct confession c;
 
@@ -330,7 +330,7 @@ static int hear_preparation(struct nest *n, int pipe)
 		c.error.context[sizeof c.error.context - 1] = '\0';
 		return error_set(&n->error, c.error.code == FAILURE_BAD_OPTION ? FAILURE_BAD_OPTION : FAILURE_INTERPRETER_MISSING, 0, "%s", c.error.context);
 	}
-	if (n->watched.memory_bytes > 0 && watch_look(isolated, &held) == 0 && held.bytes != UINT64_MAX)
+	if (n->watched.memory_bytes > 0 && watch_look(has_namespaces, &held) == 0 && held.bytes != UINT64_MAX)
 		n->watched.memory_bytes += held.bytes;
 	return 0;
 }

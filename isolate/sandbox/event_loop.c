@@ -2,9 +2,10 @@
 /*
  * What happens during an execution, and what follows from it. See event_loop.h.
  *
- * Phases: starting (until the program runs; a generous deadline of our own), running (the caller's limit), ending. Ending goes by degrees: the lifeline is shut, which
- * makes PID 1 kill and reap everything and report the sums; after a grace the process itself is killed, and with it its namespace. A timeout of a
- * body first ends the execution and then the fork server above it.
+ * The table STEPS has the states. Ending goes by degrees: the lifeline is shut, which makes PID 1
+ * kill and reap everything and report the sums; after a grace PID 1 itself is killed, and with it
+ * its namespace. A body ends first, then the fork server above it. The loop is over when PID 1 is
+ * gone, whatever the state, or when KILLED has passed its deadline too.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,6 +24,7 @@
 
 #include "isolate/init/reap.h"
 #include "isolate/base/clock.h"
+#include "isolate/base/trace.h"
 #include "isolate/sandbox/reports.h"
 
 #define GRACE_US INT64_C(300000)
@@ -48,37 +50,94 @@ void loop_unwatch(struct execution *x, int fd)
 		epoll_ctl(x->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-void loop_end(struct execution *x)
+/* ---- the actions of the table ---- */
+
+/* The caller's time begins, and what came too early is passed on. */
+static void begin_program(struct execution *x)
 {
-	if (x->phase >= ENDING)
-		return;
-	x->phase = ENDING;
+	x->program_started = true;
+	x->started_us = clock_now_us();
+	event_log_confined(x->log, x->result);
+	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	for (int number = 1; number < 64; number++)
+		if (x->held_signals & (UINT64_C(1) << number))
+			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
+	if (x->asked_to_pause)
+		loop_ask_to_pause(x, true);
+}
+
+static void shut_lifeline(struct execution *x)
+{
 	if (x->ended_us == 0)
 		x->ended_us = clock_now_us();
 	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
-	if (x->inner >= 0)
-		shutdown(x->inner, SHUT_WR);
-	else
-		shutdown(x->launch.control, SHUT_WR);
+	shutdown(x->inner >= 0 ? x->inner : x->launch.control, SHUT_WR);
 	loop_set_timer(x, clock_now_us() + GRACE_US);
+}
+
+static void fail_start(struct execution *x)
+{
+	if (!x->failed)
+		error_set(x->err, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED,
+			  ETIMEDOUT, "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
+	x->failed = true;
+	shut_lifeline(x);
+}
+
+static void time_out(struct execution *x)
+{
+	x->result->timed_out = true;
+	event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
+	shut_lifeline(x);
 }
 
 static void kill_now(struct execution *x)
 {
 	/* First whatever a process inside might be waiting for in the kernel. */
 	view_client_kill(&x->view);
-	x->phase = KILLED;
 	syscall(SYS_pidfd_send_signal, x->launch.pidfd, SIGKILL, NULL, 0);
 	cgroup_kill(&x->cgroup);
 	loop_set_timer(x, clock_now_us() + 10 * GRACE_US);
 }
+
+/* It is stuck in the kernel: nothing more can be done from here. */
+static void give_up(struct execution *x)
+{
+	x->gone = true;
+}
+
+static const struct step {
+	void (*action)(struct execution *x); /* NULL: the event changes nothing */
+	enum phase next;
+} STEPS[PHASES][LOOP_EVENTS] = {
+	[STARTING] = { [ON_STARTED] = { begin_program, RUNNING }, [ON_DEADLINE] = { fail_start, ENDING },
+		       [ON_END] = { shut_lifeline, ENDING }, [ON_OVER] = { shut_lifeline, ENDING } },
+	[RUNNING] = { [ON_DEADLINE] = { time_out, ENDING },
+		      [ON_END] = { shut_lifeline, ENDING }, [ON_OVER] = { shut_lifeline, ENDING } },
+	[ENDING] = { [ON_DEADLINE] = { kill_now, KILLED }, [ON_OVER] = { shut_lifeline, ENDING } },
+	[KILLED] = { [ON_DEADLINE] = { give_up, KILLED }, [ON_OVER] = { shut_lifeline, KILLED } },
+};
+
+void loop_step(struct execution *x, enum loop_event event)
+{
+	static const char *const NAMES[] = { "starting", "running", "ending", "killed" };
+	const struct step *s = &STEPS[x->phase][event];
+
+	if (!s->action)
+		return;
+	trace("sandbox", "%s: %s -> %s", x->result->execution_id, NAMES[x->phase], NAMES[s->next]);
+	x->phase = s->next;
+	s->action(x);
+}
+
+/* ---- what happens ---- */
 
 void loop_fail(struct execution *x, const struct error *why)
 {
 	if (!x->failed)
 		*x->err = *why;
 	x->failed = true;
-	loop_end(x);
+	loop_step(x, ON_END);
 }
 
 /* The view's server is gone or stands still: nothing inside can read its files any more. */
@@ -110,29 +169,10 @@ static void on_view_check(struct execution *x)
 
 static void on_timer(struct execution *x)
 {
-	struct error why = ERROR_INIT;
 	uint64_t ticks;
 
-	if (read(x->timer, &ticks, sizeof ticks) != sizeof ticks)
-		return;
-	switch (x->phase) {
-	case STARTING:
-		error_set(&why, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED, ETIMEDOUT,
-			  "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
-		loop_fail(x, &why);
-		break;
-	case RUNNING:
-		x->result->timed_out = true;
-		event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
-		loop_end(x);
-		break;
-	case ENDING:
-		kill_now(x);
-		break;
-	case KILLED:
-		x->gone = true; /* stuck in the kernel: nothing more can be done from here */
-		break;
-	}
+	if (read(x->timer, &ticks, sizeof ticks) == sizeof ticks)
+		loop_step(x, ON_DEADLINE);
 }
 
 void loop_close(int *fds, size_t count)
@@ -163,13 +203,7 @@ static void on_inner(struct execution *x)
 	loop_unwatch(x, x->inner);
 	close(x->inner);
 	x->inner = -1;
-	/* The execution is over: what is above it may go. */
-	if (x->phase < ENDING) {
-		loop_end(x);
-	} else {
-		shutdown(x->launch.control, SHUT_WR);
-		loop_set_timer(x, clock_now_us() + GRACE_US);
-	}
+	loop_step(x, ON_OVER);
 }
 
 static void on_process(struct execution *x)
@@ -189,12 +223,12 @@ static void pass_signal(struct execution *x, int number)
 	if (number == SIGWINCH)
 		terminal_resize(&x->terminal);
 	x->interrupts += asks_to_end;
-	/* A body has no handlers to wait for, and somebody who asks three times means it. */
+	/* A body has no handlers to wait for; the third signal ends a command that ignores two. */
 	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
 		if (x->result->end_cause == END_BY_ITSELF && x->phase < ENDING)
 			x->result->end_cause = END_BY_SIGNAL;
 		x->result->signal = number;
-		loop_end(x);
+		loop_step(x, ON_END);
 	} else if (x->phase == RUNNING) {
 		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
 	} else if (x->phase == STARTING) {

@@ -19,7 +19,15 @@
 
 #define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
 
-enum phase { STARTING, RUNNING, ENDING, KILLED };
+/* The states of an execution, and what moves it from one to another: the table in event_loop.c. */
+enum phase { STARTING, RUNNING, ENDING, KILLED, PHASES };
+enum loop_event {
+	ON_STARTED,  /* PID 1, or the runner, says that the program runs */
+	ON_DEADLINE, /* the timer of the state */
+	ON_END,      /* a signal, a failure or a lost view ends it */
+	ON_OVER,     /* the socket of a body's execution is closed: nothing of it is left */
+	LOOP_EVENTS
+};
 
 enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
 
@@ -29,7 +37,8 @@ struct execution {
 	const struct streams *streams;
 	struct result *result;
 	struct error *err;
-	bool isolated, failed, gone, program_started, ended;
+	const struct isolation *isolation;
+	bool failed, gone, program_started, ended;
 	enum phase phase;
 	struct launch launch;
 	struct sandbox_plan plan;
@@ -75,8 +84,8 @@ void loop_unwatch(struct execution *x, int fd);
  */
 void loop_watch_view(struct execution *x);
 
-/* Sets everything off that ends the sandbox in good order. */
-void loop_end(struct execution *x);
+/* Takes the step that the table has for an event in the state at hand. */
+void loop_step(struct execution *x, enum loop_event event);
 
 /* Ends the sandbox because cordon itself failed. The first reason stays. */
 void loop_fail(struct execution *x, const struct error *why);

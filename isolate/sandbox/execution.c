@@ -165,9 +165,9 @@ static int check_export(const struct options *o, struct error *err)
 
 static int start(struct execution *x, unsigned flags)
 {
-	struct sandbox_request in = { .options = x->options, .program = x->program, .flags = flags, .isolated = x->isolated };
+	struct sandbox_request in = { .options = x->options, .program = x->program, .flags = flags, .isolation = x->isolation };
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
-	struct launch_request request = { .isolated = x->isolated, .host_network = x->options->network == NETWORK_ALLOW };
+	struct launch_request request = { .has_namespaces = x->isolation->has_namespaces, .host_network = x->options->network == NETWORK_ALLOW };
 
 	if (launch_check_kernel(x->err) < 0 || check_export(x->options, x->err) < 0)
 		return -1;
@@ -449,7 +449,7 @@ static int carry_out(struct execution *x, unsigned flags)
 	return status == 0 && !x->view.interrupted ? conclude(x) : status;
 }
 
-int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
+int execution_run(const struct isolation *isolation, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
 		  struct result *result, struct error *err)
 {
 	struct execution *x = begin(err);
@@ -463,7 +463,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	x->streams = streams;
 	x->result = result;
 	x->err = err;
-	x->isolated = isolated;
+	x->isolation = isolation;
 	block_write_signals(&before, &own);
 	x->launched_us = clock_now_us();
 	status = carry_out(x, flags);
@@ -475,7 +475,7 @@ int execution_run(bool isolated, const struct options *options, const struct pro
 	return status;
 }
 
-int execution_probe(bool isolated, struct error *err)
+int execution_probe(const struct isolation *isolation, struct error *err)
 {
 	char *argv[] = { (char *)"/bin/true", NULL };
 	const struct program program = { .kind = PROGRAM_COMMAND, .argv = argv };
@@ -487,7 +487,7 @@ int execution_probe(bool isolated, struct error *err)
 	options_init(&options, FOR_RUN);
 	status = result_init(&result, err);
 	if (status == 0) {
-		status = execution_run(isolated, &options, &program, &streams, 0, &result, err);
+		status = execution_run(isolation, &options, &program, &streams, 0, &result, err);
 		if (status == 0 && !result.success)
 			status = error_set(err, FAILURE_INTERNAL, 0, "/bin/true did not succeed inside");
 		result_free(&result);

@@ -12,11 +12,11 @@
 
 #include "isolate/wire/execution_request.h"
 
-/* As struct tier's execute; isolated chooses between the tiers namespace and subprocess. */
-int execution_run(bool isolated, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
+/* As struct tier's execute; isolation is borrowed. */
+int execution_run(const struct isolation *isolation, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
 		  struct result *result, struct error *err);
 
 /* As struct tier's probe: runs /bin/true and nothing less. */
-int execution_probe(bool isolated, struct error *err);
+int execution_probe(const struct isolation *isolation, struct error *err);
 
 #endif

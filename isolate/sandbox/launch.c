@@ -11,6 +11,8 @@
 #endif
 
 #include "isolate/sandbox/launch.h"
+#include "isolate/base/trace.h"
+#include "isolate/wire/init_report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +39,6 @@
 #include "isolate/wire/limits.h"
 
 #define STACK_BYTES (128 * 1024)
-#define CONTROL_FD 3
 #define DYING_MS 20 /* of a process that has lost its memory already, and whose end the kernel has not told yet */
 #define FIRST_FREE_ID 2000000000u /* above every range that distributions hand out, below 2^31 */
 #define OVERFLOW_ID 65534u
@@ -52,7 +53,8 @@ struct child {
 	char path[PATH_MAX];
 	char *name;          /* its last component */
 	int standard[3], control;
-	bool isolated;
+	int trace;           /* -1: there is none */
+	bool has_namespaces;
 	int failed_errno;
 };
 
@@ -126,9 +128,11 @@ static int child_main(void *argument)
 		if (dup2(c->standard[standard], standard) < 0)
 			goto fail;
 	/* A session of its own: the caller's terminal signals the caller, who passes on what is meant for the program. */
-	if (setsid() < 0 || dup2(c->control, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0u, 0) != 0)
+	if (setsid() < 0 || dup2(c->control, HELPER_CONTROL) < 0 ||
+	    (c->trace >= 0 && dup2(c->trace, HELPER_TRACE) < 0) ||
+	    close_range(c->trace >= 0 ? HELPER_TRACE + 1 : HELPER_TRACE, ~0u, 0) != 0)
 		goto fail;
-	if (c->isolated && privileges_keep_over_exec() != 0)
+	if (c->has_namespaces && privileges_keep_over_exec() != 0)
 		goto fail;
 	execve(c->path, argv, env);
 fail:
@@ -250,14 +254,14 @@ static int clone_child(struct child *c, int flags, struct launch *out)
 
 int launch_init(const struct launch_request *r, struct launch *out, struct error *err)
 {
-	struct child c = { .standard = { -1, -1, -1 }, .control = -1, .isolated = r->isolated };
+	struct child c = { .standard = { -1, -1, -1 }, .control = -1, .trace = -1, .has_namespaces = r->has_namespaces };
 	int pair[2] = { -1, -1 }, flags = 0, status = -1;
 
 	*out = (struct launch){ -1, -1, -1, 0 };
 	if (locate(r->program, c.path, sizeof c.path, err) < 0)
 		return -1;
 	c.name = strrchr(c.path, '/') + 1;
-	for (size_t i = 0; r->isolated && i < sizeof NAMESPACES / sizeof *NAMESPACES; i++)
+	for (size_t i = 0; r->has_namespaces && i < sizeof NAMESPACES / sizeof *NAMESPACES; i++)
 		if (NAMESPACES[i].flag != CLONE_NEWNET || !r->host_network) {
 			flags |= NAMESPACES[i].flag;
 			out->layers |= NAMESPACES[i].layer;
@@ -266,6 +270,8 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
 		goto out;
 	}
+	if (trace_fd >= 0)
+		move_up(trace_fd, &c.trace); /* without a descriptor the helper has no trace */
 	for (int i = 0; i < 3; i++)
 		if (move_up(r->standard[i], &c.standard[i]) < 0) {
 			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "passing the standard streams on");
@@ -275,11 +281,12 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 		clone_failure(errno, err);
 		goto out;
 	}
+	trace("sandbox", "%s is process %d", c.name, (int)out->pid);
 	out->control = pair[0];
 	pair[0] = -1;
 	if (c.failed_errno != 0)
 		error_set(err, c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING, c.failed_errno, "executing %s", c.path);
-	else if (!r->isolated || map_ids(out->pid, r, err) == 0)
+	else if (!r->has_namespaces || map_ids(out->pid, r, err) == 0)
 		status = 0;
 	else
 		launch_explain(out, DYING_MS, err); /* it may be on its way out still */
@@ -294,6 +301,8 @@ out:
 			close(c.standard[i]);
 	if (c.control >= 0)
 		close(c.control);
+	if (c.trace >= 0)
+		close(c.trace);
 	return status;
 }
 

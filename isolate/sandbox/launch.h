@@ -25,7 +25,7 @@ struct launch {
 
 struct launch_request {
 	enum own_file program; /* OWN_INIT, or another helper that takes its socket on descriptor 3 */
-	bool isolated;      /* make namespaces */
+	bool has_namespaces;
 	bool host_network;  /* but not this one */
 	int standard[3];    /* become 0, 1, 2; kept by the caller */
 	uid_t inside_uid, outside_uid;  /* the program's id as it sees it, and what that is on the host */

@@ -39,7 +39,7 @@ static enum seccomp_profile choose_profile(const struct sandbox_request *in)
 	/* --permit fork or execve lets a body start processes; then it is held as a command is. */
 	if (in->program->kind == PROGRAM_BODY && !permits(in->options, "fork") && !permits(in->options, "execve"))
 		return online ? PROFILE_BODY_ONLINE : PROFILE_BODY;
-	if (in->isolated)
+	if (in->isolation->has_namespaces)
 		return in->cgroup ? PROFILE_COMMAND_ACCOUNTED : PROFILE_COMMAND;
 	return online ? PROFILE_COMMAND_SHARED : PROFILE_COMMAND_OFFLINE;
 }
@@ -69,11 +69,11 @@ void limits_from_options(const struct sandbox_request *in, struct confine_limits
 {
 	const struct options *o = in->options;
 	bool body = in->program->kind == PROGRAM_BODY;
-	bool own_user = in->isolated || in->outside_uid != geteuid();
+	bool own_user = in->isolation->has_namespaces || in->outside_uid != geteuid();
 
 	memset(l, 0, sizeof *l);
-	l->uid = in->isolated ? inside_id(geteuid()) : in->outside_uid;
-	l->gid = in->isolated ? inside_id(getegid()) : in->outside_gid;
+	l->uid = in->isolation->has_namespaces ? inside_id(geteuid()) : in->outside_uid;
+	l->gid = in->isolation->has_namespaces ? inside_id(getegid()) : in->outside_gid;
 	l->memory_bytes = (uint64_t)o->memory_bytes;
 	l->fsize_bytes = (uint64_t)o->fsize_bytes;
 	l->workspace_bytes = (uint64_t)o->workspace_bytes;
@@ -81,7 +81,7 @@ void limits_from_options(const struct sandbox_request *in, struct confine_limits
 	l->processes = (uint32_t)o->pids;
 	l->open_files = open_files(o, c);
 	l->cpu_seconds = o->timeout_us > 0 ? (uint32_t)((o->timeout_us + 999999) / 1000000 + 1) : 0;
-	l->flags = (in->isolated ? LIMIT_ISOLATED : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) |
+	l->flags = (in->isolation->has_namespaces ? LIMIT_NAMESPACES : 0) | (o->network == NETWORK_ALLOW ? LIMIT_HOST_NETWORK : 0) |
 		   (body || o->limit_address_space ? LIMIT_ADDRESS_SPACE : 0) | (o->wait_all && !body ? LIMIT_WAIT_ALL : 0) |
 		   (o->tty && !body ? LIMIT_TERMINAL : 0) | (own_user ? LIMIT_PROCESSES : 0) |
 		   (in->events ? LIMIT_EVENTS : 0) | LIMIT_COUNT_REFUSALS;
@@ -89,7 +89,7 @@ void limits_from_options(const struct sandbox_request *in, struct confine_limits
 
 	c->seccomp = filter_name((enum seccomp_profile)l->profile);
 	c->memory = in->cgroup ? "cgroup" : "watchdog";
-	c->network = o->network == NETWORK_ALLOW ? "host" : in->isolated ? "none" : "filtered";
+	c->network = o->network == NETWORK_ALLOW ? "host" : in->isolation->has_namespaces ? "none" : "filtered";
 	c->limits = (struct enforcers){
 		.wall_time = o->timeout_us > 0 ? "timerfd" : NULL,
 		.cpu_time = l->cpu_seconds > 0 ? "rlimit" : NULL,
@@ -99,7 +99,7 @@ void limits_from_options(const struct sandbox_request *in, struct confine_limits
 		.file_size = "rlimit",
 		.open_files = "rlimit",
 		.output_size = "supervisor",
-		.workspace_size = in->isolated ? "tmpfs" : NULL,
+		.workspace_size = in->isolation->has_own_root ? "tmpfs" : NULL,
 	};
 }
 
@@ -125,11 +125,11 @@ static bool starts_core_handler(void)
 
 void limits_notes(const struct sandbox_request *in, struct confinement *c)
 {
-	c->view = in->isolated ? "bind" : "host";
+	c->view = in->isolation->has_own_root ? "bind" : "host";
 	c->permit = &in->options->permit;
 	c->host_sockets = &in->options->host_sockets;
 	note(c, "an attack on the host's kernel, which every program shares");
-	if (in->isolated && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
+	if (in->isolation->has_own_root && in->options->ro_count > 0 && in->options->view == VIEW_BIND)
 		note(c, "connecting to a socket below a path that was named with --ro: the view is made of read-only binds, and nothing below a named directory is hidden");
 	note(c, "using a part of what the kernel counts for the caller's user over all namespaces: descriptors in flight "
 		"between processes, pages of pipes, inotify watches, queued signals, locked memory");
@@ -140,9 +140,9 @@ void limits_notes(const struct sandbox_request *in, struct confinement *c)
 		note(c, "whatever the host's services do for it behind the sockets that were named with --host-socket");
 	if (!in->cgroup)
 		note(c, "using memory that is in no process: the kernel's buffers for pipes and sockets, shared pages given back with madvise. Only a cgroup counts those");
-	if (!in->isolated)
+	if (!in->isolation->has_own_root)
 		note(c, "reading every file that the user may read, and writing where that user may write: this tier does not hide files");
-	if (!in->isolated)
+	if (!in->isolation->has_namespaces)
 		note(c, "seeing the host's processes and reaching its UNIX sockets");
 	if (in->options->network == NETWORK_ALLOW)
 		note(c, "reaching the host's network, its loopback services and abstract sockets: --network allow shares all of it");

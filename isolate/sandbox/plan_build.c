@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "fs/export/workspace.h"
+#include "isolate/base/trace.h"
 #include "isolate/base/locate.h"
 #include "isolate/init/privileges.h"
 #include "isolate/sandbox/interpreter.h"
@@ -77,7 +78,7 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 static int add_python(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, const struct python *python,
 		      struct error *err)
 {
-	for (size_t i = 0; in->isolated && i < python->tree_count; i++)
+	for (size_t i = 0; in->isolation->has_own_root && i < python->tree_count; i++)
 		if (python->is_link[i])
 			plan_add_bind(b, python->trees[i], python->trees[i], PLAN_BIND_LIKE_HOST);
 		else if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
@@ -134,7 +135,7 @@ static int plan_build_script(const struct sandbox_request *in, struct plan_build
 	if (python_for(in, b, out, err) < 0)
 		return -1;
 	plan_add_argument(b, "-u"); /* what is printed must be seen at once, and not be lost at a timeout */
-	if (in->isolated) {
+	if (in->isolation->has_own_root) {
 		snprintf(path, sizeof path, "%s/%.255s", SCRIPT_DIRECTORY, name);
 		plan_add_file(b, path, p->text, p->length);
 		b->head.root_bytes += (uint32_t)p->length + 65536;
@@ -217,7 +218,7 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 
 	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, err) < 0)
 		return -1;
-	if (in->isolated) {
+	if (in->isolation->has_own_root) {
 		plan_add_bind(b, runner, RUNNER_DIRECTORY "/_cordon.so", 0);
 		strcpy(directory, RUNNER_DIRECTORY);
 	} else {
@@ -231,7 +232,7 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 	plan_add_argument(b, directory);
 	join(&preload, &in->options->preload);
 	plan_add_argument(b, preload.length ? preload.data : "");
-	if (!in->isolated)
+	if (!in->isolation->has_own_root)
 		plan_add_argument(b, "lent");
 	buffer_free(&preload);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -299,7 +300,7 @@ static void choose_directory(const struct sandbox_request *in, struct plan_build
 
 	if (in->options->cwd) {
 		b->head.directory = plan_add_text(b, in->options->cwd, strlen(in->options->cwd));
-	} else if (in->isolated && in->program->kind != PROGRAM_BODY && shown_directory(in->options, shown)) {
+	} else if (in->isolation->has_own_root && in->program->kind != PROGRAM_BODY && shown_directory(in->options, shown)) {
 		b->head.directory = plan_add_text(b, shown, strlen(shown));
 		b->head.otherwise = plan_add_text(b, workspace, strlen(workspace));
 	} else {
@@ -332,7 +333,7 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 	b.head.columns = (uint16_t)in->columns;
 	b.head.inside_uid = out->spawn.limits.uid;
 	b.head.inside_gid = out->spawn.limits.gid;
-	if (!in->isolated) {
+	if (!in->isolation->has_own_root) {
 		if (name_workspace(out, err) < 0)
 			goto out;
 		home = temporary = directory = out->workspace;
@@ -341,9 +342,9 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 	b.head.workspace = plan_add_text(&b, out->workspace, strlen(out->workspace));
 	if (environment_add(&b, in->options, home, temporary, err) < 0)
 		goto out;
-	if (in->isolated)
+	if (in->isolation->has_own_root)
 		runtime_add(&b, in->options, &out->spawn.limits, kind == PROGRAM_BODY);
-	if (in->isolated && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
+	if (in->isolation->has_own_root && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
 		goto out;
 	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)
 		goto out;
@@ -359,7 +360,7 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 	} else {
 		status = plan_build_command(in, &b, err);
 	}
-	if (status == 0 && in->isolated)
+	if (status == 0 && in->isolation->has_own_root)
 		status = plan_view(in, &b, out, c, &result->view, err);
 out:
 	if (status < 0) {
@@ -439,7 +440,7 @@ static int collect_environment(struct string_list *env, const struct options *o,
 	for (size_t i = 0; i < o->inherit_env.count; i++) {
 		const char *name = o->inherit_env.items[i], *value = getenv(name);
 
-		if (value && set_variable(env, name, strlen(name), value) < 0)
+		if (value && strcmp(name, TRACE_VARIABLE) != 0 && set_variable(env, name, strlen(name), value) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < o->env.count; i++) {

@@ -30,7 +30,7 @@ struct sandbox_request {
 	const struct options *options;
 	const struct program *program;
 	unsigned flags;                /* enum execute_flags */
-	bool isolated;                 /* tier namespace */
+	const struct isolation *isolation;
 	bool events;                   /* somebody watches */
 	bool cgroup;                   /* a cgroup holds memory and processes */
 	uid_t outside_uid;

@@ -76,15 +76,15 @@ int plan_view_check(const struct sandbox_request *in, struct error *err)
 
 	if (check_places(o, err) < 0 || check_export(o, err) < 0)
 		return -1;
-	if (o->host_sockets.count && !in->isolated)
+	if (o->host_sockets.count && !in->isolation->has_own_root)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket needs a root of its own, and the tier subprocess reaches the host's sockets as they are");
-	if (!option && in->isolated)
+	if (!option && in->isolation->has_own_root)
 		return 0;
 	if (!option)
 		option = o->view == VIEW_FUSE ? "view" : NULL;
-	if (!in->isolated && option)
+	if (!in->isolation->has_own_root && option)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs a root of its own, and the tier subprocess shows the host's files as they are", option);
-	if (in->isolated && o->view == VIEW_BIND)
+	if (in->isolation->has_own_root && o->view == VIEW_BIND)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs FUSE: --view bind shows everything below a named path as it is, read-only", option);
 	if (o->mask.count && o->ro_count == 0)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: nothing is named, so there is no file to stand in for; name its directory with --ro");

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "isolate/base/message.h"
+#include "isolate/base/trace.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/base/clock.h"
 #include "isolate/sandbox/verdict.h"
@@ -100,19 +101,9 @@ static void take_listener(struct execution *x, const struct report *r, int *fds,
 static void on_started(struct execution *x, const struct report *r)
 {
 	x->result->confinement.layers |= r->layers;
-	if (x->phase != STARTING)
-		return;
-	x->phase = RUNNING;
-	x->first_us = r->at_us;
-	x->program_started = true;
-	x->started_us = clock_now_us();
-	event_log_confined(x->log, x->result);
-	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
-	for (int number = 1; number < 64; number++)
-		if (x->held_signals & (UINT64_C(1) << number))
-			syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
-	if (x->asked_to_pause)
-		loop_ask_to_pause(x, true);
+	if (!x->program_started)
+		x->first_us = r->at_us;
+	loop_step(x, ON_STARTED);
 }
 
 static void on_ended(struct execution *x, const struct report *r)
@@ -156,6 +147,8 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 	struct error why = { (enum failure)r->failure, r->error, "" };
 	bool of_program = inner || x->program->kind != PROGRAM_BODY;
 
+	trace("sandbox", "report from %s: %s, status %d, %zu descriptors", inner ? "the runner" : "init",
+	      report_word(r->kind), r->status, count);
 	switch ((enum report_kind)r->kind) {
 	case REPORT_READY:
 		x->result->confinement.layers |= r->layers;

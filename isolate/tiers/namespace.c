@@ -10,16 +10,18 @@
 #include "isolate/sandbox/execution.h"
 #include "isolate/tiers/tier.h"
 
+static const struct isolation ISOLATION = { .has_namespaces = true, .has_own_root = true };
+
 static int probe(struct error *err)
 {
-	return execution_probe(true, err);
+	return execution_probe(&ISOLATION, err);
 }
 
 static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
 		   struct error *err)
 {
 	result->tier = tier_namespace.name;
-	return execution_run(true, options, program, streams, flags, result, err);
+	return execution_run(&ISOLATION, options, program, streams, flags, result, err);
 }
 
 const struct tier tier_namespace = {

@@ -10,18 +10,20 @@
 #include "isolate/sandbox/execution.h"
 #include "isolate/tiers/tier.h"
 
+static const struct isolation ISOLATION = { .has_namespaces = false, .has_own_root = false };
+
 static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
 		   struct error *err)
 {
 	result->tier = tier_subprocess.name;
 	if (options->ro_count > 0)
 		return error_set(err, FAILURE_BAD_OPTION, 0, "--ro shows a path at a place of its own, and the tier subprocess shows the host's files as they are");
-	return execution_run(false, options, program, streams, flags, result, err);
+	return execution_run(&ISOLATION, options, program, streams, flags, result, err);
 }
 
 static int probe(struct error *err)
 {
-	return execution_probe(false, err);
+	return execution_probe(&ISOLATION, err);
 }
 
 const struct tier tier_subprocess = {

@@ -20,6 +20,12 @@ struct program {
 	char *const *argv;      /* command: NULL-terminated; script: its arguments, may be NULL */
 };
 
+/* What a tier gives an execution of its own. Code below a tier asks for these, never for the tier. */
+struct isolation {
+	bool has_namespaces; /* user, mount, PID, IPC, UTS and, without --network allow, network */
+	bool has_own_root;   /* a root of mounts made for it; without one the host's files as they are */
+};
+
 /* Hears of each file, host and refused system call that the events tell of, in the thread of the execution. */
 struct touch_watcher {
 	/* kind is "files", "hosts" or "syscalls"; name is not terminated. */

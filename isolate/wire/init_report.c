@@ -61,6 +61,18 @@ int report_listener(int socket, int listener, struct error *err)
 	return status;
 }
 
+const char *report_word(uint32_t kind)
+{
+	static const char *const WORDS[] = {
+		[REPORT_READY] = "ready", [REPORT_STARTED] = "started", [REPORT_NOT_STARTED] = "not started",
+		[REPORT_ENDED] = "ended", [REPORT_FAILED] = "failed", [REPORT_LISTENER] = "listener",
+		[REPORT_PROCESS] = "process", [REPORT_GONE] = "gone", [REPORT_SAMPLE] = "sample",
+		[REPORT_STOPPED] = "stopped", [REPORT_CONTINUED] = "continued",
+	};
+
+	return kind < sizeof WORDS / sizeof *WORDS && WORDS[kind] ? WORDS[kind] : "unknown";
+}
+
 bool report_parse(const void *bytes, size_t length, struct report *out)
 {
 	if (length != sizeof *out)

@@ -14,6 +14,12 @@
 
 #include "isolate/base/error.h"
 
+/* What cordon-init and cordon-view find open besides the standard descriptors. */
+enum helper_descriptor {
+	HELPER_CONTROL = 3, /* SOCK_SEQPACKET to the supervisor */
+	HELPER_TRACE = 4    /* the trace, open only while there is one */
+};
+
 enum report_kind {
 	REPORT_READY = 1,   /* the sandbox stands; `layers` says what is in force. Descriptors: the workspace (O_PATH-like directory), the terminal if asked for */
 	REPORT_STARTED,     /* the program runs */
@@ -81,6 +87,9 @@ void report_failure(struct report *r, const struct error *err);
  * Sends the listener of a filter (-1: there is none, and nothing is sent) to the supervisor and closes it. Async-signal-safe. Returns 0, or -1 with SECCOMP_DENIED.
  */
 int report_listener(int socket, int listener, struct error *err);
+
+/* What a kind is called in the trace. */
+const char *report_word(uint32_t kind);
 
 /* Checks and copies one datagram. Returns false when it is no report: wrong size, magic, kind or value. */
 bool report_parse(const void *bytes, size_t length, struct report *out);

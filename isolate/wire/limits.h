@@ -32,7 +32,7 @@ enum seccomp_profile {
 };
 
 enum limit_flags {
-	LIMIT_ISOLATED = 1,        /* tier namespace: fresh namespaces and an own root. Without it: tier subprocess */
+	LIMIT_NAMESPACES = 1,        /* fresh namespaces and, mounted in them, an own root */
 	LIMIT_HOST_NETWORK = 2,    /* the network namespace is the host's */
 	LIMIT_ADDRESS_SPACE = 8,   /* RLIMIT_AS too, memory bytes above what the process holds when it is set */
 	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
@@ -59,7 +59,7 @@ struct confine_limits {
 /* Whether the network namespace is the sandbox's alone: then nothing outside has a route. */
 static inline bool limits_own_network(const struct confine_limits *l)
 {
-	return (l->flags & LIMIT_ISOLATED) && !(l->flags & LIMIT_HOST_NETWORK);
+	return (l->flags & LIMIT_NAMESPACES) && !(l->flags & LIMIT_HOST_NETWORK);
 }
 
 #endif

@@ -5,9 +5,10 @@
 Usage errors are 64 and go to standard error with the option's name in them; nothing is started. The list of options below is the contract's, written out
 a second time on purpose: a row that vanishes from the program's own table shows here.
 """
+import os
 import re
 
-from lib import sandbox, tap
+from lib import leaks, sandbox, tap
 from lib.sandbox import run
 
 RUN = ["tier", "timeout", "memory", "pids", "nofile", "fsize", "workspace-size", "output-limit", "network", "ro", "host-socket", "env", "inherit-env", "copy-in", "export",
@@ -169,3 +170,25 @@ def _():
 
 
 tap.main()
+
+
+@tap.test("CORDON_TRACE: each process appends lines of its own, and nothing of it is inside")
+def _():
+    directory = leaks.scratch()
+    path, named = os.path.join(directory, "trace"), os.path.join(directory, "named")
+    os.mkdir(named)
+    env = dict(os.environ, CORDON_TRACE=path)
+    inside = "echo T=$CORDON_TRACE; ls /n; ls -l /proc/self/fd | grep -c trace"
+    result = run("run", "--ro", named + ":/n", "--inherit-env", "CORDON_TRACE", "--", "sh", "-c", inside, env=env)
+    tap.equal(result.text, "T=\n0\n", "neither variable nor descriptor")
+    lines = open(path, encoding="utf-8").read().splitlines()
+    form = re.compile(r"\d\d:\d\d:\d\d\.\d{6} (cordon|init|view)\[\d+\] [a-z]+: .+")
+    tap.equal([line for line in lines if not form.fullmatch(line)], [], "the form of a line")
+    tap.equal({form.fullmatch(line)[1] for line in lines}, {"cordon", "init", "view"}, "processes")
+    tap.ok(any("starting -> running" in line for line in lines), "the states of the execution")
+    tap.equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
+    run("run", "--bogus", "\x1b[31m", env=env).expect(64)
+    text = open(path, "rb").read()
+    tap.ok(text.startswith("\n".join(lines).encode()), "lines are appended")
+    tap.ok(b"bad_option" in text and b"\x1b" not in text, "an error is a line, made visible")
+    run("run", "--", "true", env=dict(env, CORDON_TRACE=named)).expect(125)
