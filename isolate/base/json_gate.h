@@ -32,4 +32,14 @@ extern const struct json_gate_rules JSON_GATE_ARGUMENTS; /* 16 MiB, depth 512, o
  */
 bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length, char *reason, size_t reason_size);
 
+/*
+ * The number grammar of RFC 8259, for the gate.
+ */
+
+/*
+ * Reads the number at the start of text, which begins with a digit or a minus. Returns how many bytes it takes; or sets *wrong to
+ * what is wrong with it (static text).
+ */
+size_t json_number(const unsigned char *text, size_t length, const char **wrong);
+
 #endif

@@ -22,7 +22,7 @@
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 #include "isolate/daemon/audit.h"

@@ -21,7 +21,7 @@
 
 #include "isolate/commands/print_record.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 
 int follow_open(struct follow *f, const char *file, struct error *err)
 {

@@ -22,7 +22,7 @@
 
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/options/option_table.h"
 #include "isolate/daemon/client.h"
 #include "isolate/daemon/protocol.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "isolate/base/error.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"

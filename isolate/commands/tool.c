@@ -24,7 +24,7 @@
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/options/option_table.h"
 #include "isolate/base/text.h"
 

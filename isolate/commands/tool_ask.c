@@ -25,7 +25,7 @@
 #include "isolate/commands/tool.h"
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/tools/action.h"
 #include "isolate/tools/store.h"
 #include "isolate/daemon/client.h"

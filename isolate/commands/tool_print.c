@@ -18,7 +18,7 @@
 
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/tool.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/text.h"
 
 #define COLUMNS_MAX 8

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 
 struct history;

@@ -27,7 +27,7 @@
 #include <sodium.h>
 
 #include "isolate/base/failure_record.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/daemon/protocol.h"
 #include "isolate/options/options.h"
 #include "isolate/tiers/tier.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "isolate/base/error.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 
 enum worker_descriptor { WORKER_REQUEST = 3, WORKER_CHANNEL, WORKER_ANSWER };

@@ -3,8 +3,7 @@
 #ifndef CORDON_ISOLATE_TOOLS_ACTION_STATE_H
 #define CORDON_ISOLATE_TOOLS_ACTION_STATE_H
 
-#include "isolate/base/json_slice.h"
-#include "isolate/base/json_tree.h"
+#include "isolate/base/json_read.h"
 #include "isolate/tools/action.h"
 #include "isolate/tools/versions.h"
 #include "isolate/tools/tool_record.h"

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "isolate/base/error.h"
-#include "isolate/base/json_tree.h"
+#include "isolate/base/json_read.h"
 
 struct schema_set;
 

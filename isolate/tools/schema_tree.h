@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "isolate/base/json_decimal.h"
-#include "isolate/base/json_tree.h"
+#include "isolate/base/json_read.h"
 
 /* Bits: 1 << enum json_kind, true and false together, and one for whole numbers. */
 #define TYPE_BOOLEAN (1u << JSON_FALSE | 1u << JSON_TRUE)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "isolate/base/error.h"
-#include "isolate/base/json_tree.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 #include "isolate/tools/identity.h"
 #include "isolate/tools/schema.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/tools/versions.h"
 
 static void write_version(struct json_writer *w, sqlite3_stmt *row)

@@ -6,7 +6,7 @@
 
 #include "isolate/base/json_decimal.h"
 #include "isolate/base/json_gate.h"
-#include "isolate/base/json_tree.h"
+#include "isolate/base/json_read.h"
 #include "isolate/tools/spec.h"
 #include "tests/unit/tap.h"
 

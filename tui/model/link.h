@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "isolate/base/error.h"
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 
 #define LINK_OPEN_REQUESTS 64

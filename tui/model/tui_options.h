@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "tui/draw/screen.h"
 
 struct tui_options {

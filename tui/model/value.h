@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isolate/base/json_slice.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/json_write.h"
 
 /* Appends the bytes of a JSON string. Returns false, and appends nothing, when the slice is no string. */
