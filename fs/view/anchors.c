@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looking for hidden objects beside the named trees. See anchors.h.
+ * Looking for hidden objects beside the named trees. See named.h.
  *
  * Runs once, at the start, as the caller: paths are followed here as the caller's own are, and what they lead to is kept as a path without links. Each listing and the
  * number of anchors are bounded; past a bound a pattern for any depth finds less, and one in a directory that it names, or too many anchors, make every walk one that is

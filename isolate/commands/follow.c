@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of one execution from the daemon into a file. See follow.h.
+ * Events of one execution from the daemon into a file. See remote.h.
  *
  * The daemon waits for no reader: one that is slow, a pipe for example, misses events and gets their number. So writing may wait here. The numbers are the daemon's, whose log
  * has the same events.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a program. See input.h. Bytes are taken as they are: what they mean is for the confined runner to say. */
+/* Reading a program. See commands.h. Bytes are taken as they are: what they mean is for the confined runner to say. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

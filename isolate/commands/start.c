@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first steps of a program. See start.h.
+ * The first steps of a program. See commands.h.
  *
  * Whatever state a caller starts a program in, descriptors 0 to 2 are open from here on (a file that is opened must never become "standard error"), and child
  * processes can be waited for.

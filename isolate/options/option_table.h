@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option table as data: for the parser, and for everything that describes options (help, man page, completion, the
- * tests of the profile schema). Reading it needs nothing else of cordon, so the build-time generators stay small.
+ * schema of profiles). Reading it needs nothing else of cordon, so the build-time generators stay small.
  */
 #ifndef CORDON_ISOLATE_OPTIONS_OPTION_TABLE_H
 #define CORDON_ISOLATE_OPTIONS_OPTION_TABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fork server. See fork_server.h.
+ * The fork server. See child.h.
  *
  * One interpreter, one thread, no state between executions: a spawn message comes in, a child with namespaces of its own is cloned, and the server waits
  * for the next. The child is made by the clone3 call itself, because only that makes it in its namespaces at once; it runs plain C until it forks

@@ -112,7 +112,7 @@ int64_t limits_most_memory(const struct options *o)
 	return most;
 }
 
-/* Whether a crash inside starts a handler of the host's, core(5): see limit_core() in rlimits.c. */
+/* Whether a crash inside starts a handler of the host's, core(5): see limit_core() in init/program.c. */
 static bool starts_core_handler(void)
 {
 	struct rlimit core;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capturing output. See capture.h.
+ * Output and input of a program. See standard_streams.h.
  *
  * Memory is bounded by the limit: what is over it is read, so that the program does not block on it, counted and forgotten. Bytes are not looked at here; they become
  * text when the record is written.

@@ -2,7 +2,7 @@
 /*
  * What can be done with tools, each as one function from JSON to JSON: the same for the command line, which calls it in its own process, and for the daemon, which does in a worker.
  *
- * An action checks everything that it was given, asks isolate/tools/authority.h, opens one library, and answers after what it wrote is on the disk. Its events are written after that, too.
+ * An action checks everything that it was given, asks authority_check(), opens one library, and answers after what it wrote is on the disk. Its events are written after that, too.
  */
 #ifndef CORDON_ISOLATE_TOOLS_ACTION_H
 #define CORDON_ISOLATE_TOOLS_ACTION_H

@@ -143,10 +143,10 @@ static void test_profile_file(void)
 	free(path);
 }
 
-/* Reads a file of the source tree as JSON. */
-static cJSON *read_schema(const char *name)
+/* Reads a schema as JSON: of the source tree, or one that the build made. */
+static cJSON *read_schema(const char *variable, const char *name)
 {
-	const char *source = getenv("CORDON_SOURCE");
+	const char *source = getenv(variable);
 	char path[4096], text[32768];
 	size_t length = 0;
 	cJSON *schema = NULL;
@@ -191,7 +191,7 @@ static void check_range(const struct option_row *row, const cJSON *property)
 
 static void test_profile_schema(void)
 {
-	cJSON *schema = read_schema("profile.schema.json");
+	cJSON *schema = read_schema("CORDON_BUILD", "profile.schema.json");
 	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties"), *property;
 	int known = 0;
 
@@ -220,7 +220,7 @@ static void test_profile_schema(void)
 
 static void test_record_schema(void)
 {
-	cJSON *schema = read_schema("record.schema.json");
+	cJSON *schema = read_schema("CORDON_SOURCE", "record.schema.json");
 	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
 	int always = 0;

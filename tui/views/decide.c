@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions. See decide.h. What a question is about is copied when it is asked: lists may change under it, what is decided does not. */
+/* Decisions. See views.h. What a question is about is copied when it is asked: lists may change under it, what is decided does not. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
