@@ -4,7 +4,7 @@
  *
  * The buffer keeps one invariant: data[length] is NUL whenever there is data, and length never exceeds the cap. A step that
  * would break it is dropped whole, sets `failed`, and makes every later step do nothing, so that half a document can never
- * be taken for a whole one by a caller who looks at `failed`.
+ * be taken for a whole one by a caller that looks at `failed`.
  *
  * Strings are written so that the line is safe in a terminal as well as right for a parser: characters that act on a
  * terminal or hide in it (text_is_hidden) are written as \uXXXX, which every parser reads back as the same character.

@@ -2,9 +2,9 @@
 /*
  * Guardian and reaper. See guard.h.
  *
- * Both are subreapers, so whatever a program forks and orphans ends up below one of them. If the reaper is killed, its children become the guardian's, who kills them; if
- * the guardian is killed, the kernel tells the reaper, who ends everything. Both have one thread, so the parent-death signal means the process and not
- * a thread of it. Only the death of both at once, by somebody outside, would leave something.
+ * Both are subreapers, so what a program forks and orphans is reparented to one of them. If the reaper is killed, its children go to the guardian, which kills them; if
+ * the guardian is killed, the parent-death signal reaches the reaper, which ends everything. Both have one thread, so the parent-death signal means the process and not
+ * a thread of it. Only a SIGKILL of both at once from outside would leave processes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -3,7 +3,7 @@
  * cordon-init: the first process of a sandbox.
  *
  * The supervisor starts it in fresh namespaces (tier namespace) or as a plain child (tier subprocess) with nothing but a socket on descriptor 3: no arguments, no
- * environment, so its command line tells nothing. The first datagram brings a plan; then it builds the root, gives up every privilege, starts the
+ * environment, so its command line reveals nothing. The first datagram brings a plan; then it builds the root, gives up every privilege, starts the
  * program, and reaps until the end. It reports each step as a datagram, the failing one with its reason. When the supervisor's end of
  * the socket goes, it ends everything.
  */
@@ -217,7 +217,7 @@ static int run(struct setup *s)
 	reap_until_end(pid, HELPER_CONTROL, s->usage_fd, &s->plan->limits, &r);
 	r.layers = s->layers | start.layers;
 	if (send_report(&r, NULL, 0) != 0 && !(s->plan->limits.flags & LIMIT_NAMESPACES))
-		remove_workspace(s); /* nobody else is left to do it */
+		remove_workspace(s); /* the supervisor, which does it otherwise, is gone */
 	return 0;
 }
 

@@ -130,7 +130,7 @@ static int write_proc(const char *path, const char *text)
 /*
  * Limits of this user namespace, namespaces(7). The kernel counts each in the namespaces above, too, so what
  * a program takes here is taken from the caller, whose own limits stay above these. Fanotify and all other
- * namespaces need no number: the filter refuses the one, and without a user namespace nobody makes the others.
+ * namespaces need no number: the filter refuses the one, and the others cannot be made without a user namespace.
  */
 static const struct { const char *name, *value; } NAMESPACE_LIMITS[] = {
 	{ "max_inotify_instances", "8" },    /* of 128 that a user usually has */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PID 1 tells. See proc_reporter.h. It allocates nothing: it also runs in a process that was
+ * The reports of PID 1. See proc_reporter.h. It allocates nothing: it also runs in a process that was
  * forked from a Python interpreter.
  */
 #ifdef HAVE_CONFIG_H
@@ -29,7 +29,7 @@
 #define LAST_PATIENCE_MS 300 /* for room, in all */
 
 /*
- * Returns false when there was no room. A supervisor that does not listen any more is told nothing.
+ * Returns false when there was no room. A supervisor that has closed its end gets nothing.
  * A descriptor goes along unless this user has more in flight than RLIMIT_NOFILE.
  */
 static bool send_report(int socket, const struct report *report, int fd)
@@ -50,7 +50,7 @@ static bool read_stat(pid_t pid, char *text, size_t size)
 	return proc_file_read(path, text, size) > 0;
 }
 
-/* Waits for room while r->patience_ms lasts: from the last look on. Returns whether it was told. */
+/* Waits for room while r->patience_ms lasts: from the last look on. Returns whether it was sent. */
 static bool send_patiently(struct proc_reporter *r, const struct report *report, int fd)
 {
 	struct pollfd room = { r->socket, POLLOUT, 0 };
@@ -94,7 +94,7 @@ static bool tell_process(struct proc_reporter *r, pid_t pid)
 	return was_told;
 }
 
-/* Returns whether it was told. */
+/* Returns whether it was sent. */
 static bool tell_gone(struct proc_reporter *r, pid_t pid, int status, bool is_known)
 {
 	struct report report;
@@ -222,7 +222,7 @@ void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status)
 {
 	bool was_told = tell_gone(r, pid, status, true);
 
-	/* One that found no room is told the next time, without its status. */
+	/* A report that found no room is sent the next time, without its status. */
 	for (unsigned i = 0; was_told && i < r->count; i++)
 		if (r->known[i].pid == pid) {
 			r->known[i] = r->known[--r->count];

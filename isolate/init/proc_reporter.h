@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PID 1 tells while a program runs, where somebody watches: processes that come and go, and what all of them use.
+ * Reports of PID 1 while a program runs, where events are wanted: processes that come and go, and what all of them use.
  *
  * It looks at /proc each time the memory is summed up (every 20 ms), and reaps. A process that
- * lives for less than that may not be seen from here: the filter tells the supervisor of most
+ * lives for less than that may not be seen from here: the filter notifies the supervisor of most
  * (monitor/processes.h). Nothing here waits until the program has ended; from then on it waits for
  * room in the socket, for a third of a second in all. Before, a process or an end that finds no
- * room is told the next time, without its status; a sample is lost.
+ * room is sent the next time, without its status; a sample is lost.
  */
 #ifndef CORDON_ISOLATE_INIT_PROC_REPORTER_H
 #define CORDON_ISOLATE_INIT_PROC_REPORTER_H
@@ -28,14 +28,14 @@ struct proc_reporter {
 	struct { pid_t pid; bool seen; } known[ROSTER_MOST];
 };
 
-/* Begins with the program's process, which it tells of. whole_namespace as for watch_look; own_network: the network namespace is the sandbox's alone. */
+/* Begins with a report of the program's process. whole_namespace as for watch_look; own_network: the network namespace is the sandbox's alone. */
 void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
 
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
 void proc_reporter_look(struct proc_reporter *r, bool sample_now);
 
 /*
- * Looks for new ones only: before the program's end is told, and the others are ended with it. From
+ * Looks for new ones only: before the program's end is reported and the others are ended with it. From
  * here on reports wait for room.
  */
 void proc_reporter_look_last(struct proc_reporter *r);
@@ -43,7 +43,7 @@ void proc_reporter_look_last(struct proc_reporter *r);
 /* A process was reaped with this wait(2) status. */
 void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status);
 
-/* Says over a socket that all were stopped, or run again; to whoever asked for it, so whether or not anybody watches. */
+/* Says over a socket that all were stopped, or run again: the answer to a request, sent whether or not events are wanted. */
 void proc_reporter_say_paused(int socket, bool paused);
 
 #endif

@@ -92,7 +92,7 @@ static int confine_child(struct program_start *s)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "closing all other descriptors");
 	if (p->limits.profile == PROFILE_NONE)
 		return 0; /* the runner's fork server: what it starts is confined there */
-	/* In a new user namespace PID 1 counts too; without one, whoever else this user is was not counted on. */
+	/* In a new user namespace PID 1 counts too; without one, the user's other processes count. */
 	if (rlimits_apply(&p->limits, p->limits.flags & LIMIT_NAMESPACES ? 1 : 0, &s->error) < 0)
 		return -1;
 	if (!(p->limits.flags & LIMIT_NAMESPACES))

@@ -29,7 +29,7 @@ static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 struct loop {
 	pid_t main;
 	bool main_ended, ending, paused;
-	struct proc_reporter *reporter;   /* NULL: nobody watches */
+	struct proc_reporter *reporter;   /* NULL: no events are wanted */
 	const struct confine_limits *limits;
 	struct report *ended;
 };
@@ -65,7 +65,7 @@ static void end_all(struct loop *l)
 
 static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now);
 
-/* Reaps whoever has ended. Returns false when no child is left. */
+/* Reaps the children that have ended. Returns false when no child is left. */
 static bool reap(struct loop *l)
 {
 	struct watch_totals now;
@@ -111,7 +111,7 @@ static void forward(struct loop *l, int signal_fd)
 
 	while (read(signal_fd, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == GUARD_SIGNAL)
-			end_all(l); /* nobody would clean up behind us any more */
+			end_all(l); /* the guardian is gone, and with it what cleans up behind us */
 		for (size_t i = 0; i < sizeof FORWARDED / sizeof *FORWARDED; i++)
 			if ((int)info.ssi_signo == FORWARDED[i] && !l->main_ended)
 				kill(l->main, FORWARDED[i]);
@@ -151,7 +151,7 @@ static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now)
 {
 	struct report_usage *usage = &l->ended->usage;
 
-	/* Most programs leave nobody behind, and kill(2) tells so for less than reading /proc costs. */
+	/* Most programs leave no process behind, and kill(2) shows that for less than reading /proc costs. */
 	if (whole_namespace(l) && kill(-1, 0) != 0 && errno == ESRCH)
 		*now = (struct watch_totals){ 0 };
 	else if (watch_look(whole_namespace(l), now) != 0)
@@ -178,7 +178,7 @@ static void watch(struct loop *l)
 	struct watch_totals now;
 
 	if (l->paused && !l->ending)
-		watch_signal_all(whole_namespace(l), SIGSTOP); /* whoever was being forked when the others were stopped */
+		watch_signal_all(whole_namespace(l), SIGSTOP); /* a child whose fork(2) ran while the others were stopped */
 	if (l->reporter)
 		proc_reporter_look(l->reporter, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
@@ -274,7 +274,7 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 		if ((polled[2].revents & POLLIN) && read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
 			watch(&l);
 			if (l.ending)
-				watch_kill_all(whole_namespace(&l)); /* whoever was being forked when the others were hit */
+				watch_kill_all(whole_namespace(&l)); /* a child whose fork(2) ran while the others were killed */
 		}
 	}
 	if (l.reporter)

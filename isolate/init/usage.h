@@ -56,7 +56,7 @@ void process_memory_read(pid_t pid, struct process_memory *memory);
 
 /*
  * The same with a share of each page that others have mapped, too (proportional set size), which costs more
- * to read; what process_memory_read gives where the kernel does not tell. Returns bytes, and adds those of
+ * to read; what process_memory_read gives where the kernel gives no number. Returns bytes, and adds those of
  * them that are shared memory to *shared.
  */
 uint64_t process_memory_share(pid_t pid, uint64_t *shared);

@@ -27,7 +27,7 @@
 
 #define MOST_WAITING (16u << 20)
 #define RESERVE (3 * EMITTER_LINE_MAX)
-#define PIPE_SIZE (1 << 20) /* what anybody may ask for, pipe(7) */
+#define PIPE_SIZE (1 << 20) /* the most without CAP_SYS_RESOURCE, pipe(7) */
 #define FLUSH_AT 32768u
 #define TAIL_ROOM 4u /* "}}\n" */
 

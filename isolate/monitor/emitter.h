@@ -69,7 +69,7 @@ void emit_flush(struct emitter *e);
 /* From now on come the last lines, for which room was kept: what is missing, and how it ended. */
 void emit_last(struct emitter *e);
 
-/* The lines that wait: for an emitter without a descriptor (-1), which nobody reads but its owner. */
+/* The lines that wait: of an emitter without a descriptor (-1), for its owner. */
 const char *emitter_lines(const struct emitter *e, size_t *length);
 
 /* Whether lines wait for the reader; the descriptor, to watch for room. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the launcher tells. See event_log.h.
+ * Events of one execution. See event_log.h.
  *
- * What is told of processes and their calls is in event_log_inside.c. Output is told in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
+ * Events of processes and their calls are in event_log_inside.c. Output comes in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -213,7 +213,7 @@ static void tell_output(struct event_log *log, bool is_error, const char *bytes,
 	emit_end(log->emitter);
 }
 
-/* How much of a piece of output may be told. That the rest is not is said once. */
+/* How much of a piece of output fits the limit. The first that does not is a limit.hit. */
 static size_t within_limit(struct event_log *log, bool is_error, size_t length)
 {
 	uint64_t room = log->output_limit - log->output[is_error];
@@ -289,7 +289,7 @@ int event_log_blocked(const struct event_log *log)
 	return log && emitter_is_waiting(log->emitter) ? emitter_fd(log->emitter) : -1;
 }
 
-/* Some were told when they struck. */
+/* The others had their limit.hit when they were reached. */
 static void tell_limits_hit(struct event_log *log, const struct result *r)
 {
 	for (size_t i = 0; i < LIMIT_NAMES; i++)

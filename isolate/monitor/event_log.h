@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the launcher tells of one execution, through the one emitter (isolate/monitor/emitter.h).
+ * The events of one execution, through the one emitter (isolate/monitor/emitter.h).
  *
- * Every function takes a NULL log for "nobody watches" and does nothing then, so that callers need not ask.
+ * Every function does nothing for a NULL log (no events are wanted), so that callers need not ask.
  */
 #ifndef CORDON_ISOLATE_MONITOR_EVENT_LOG_H
 #define CORDON_ISOLATE_MONITOR_EVENT_LOG_H
@@ -66,7 +66,7 @@ void event_log_sample(struct event_log *log, const struct report *sample, uint32
 
 void event_log_process(struct event_log *log, const struct process_seen *process);
 
-/* It is another program now, for the count-th time since that was last told; the command is the last one's. */
+/* process.executed: it has called execve(2) count times since the last such event; the command is the last one's. */
 void event_log_became(struct event_log *log, const struct process_seen *process, uint64_t count);
 
 /* A process is gone; status in wait(2) form where it is known. Of *process the numbers and the time. */
@@ -75,7 +75,7 @@ void event_log_gone(struct event_log *log, const struct process_seen *process, b
 /* syscall.denied and, where it is one of the network, net.denied; a call with an address is only the latter. */
 void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);
 
-/* events.dropped: so many things could not be seen, since a program held up whoever looked. 0: nothing is told. */
+/* events.dropped: so many facts could not be read in time, since a program held up the reader. 0: no event. */
 void event_log_unseen(struct event_log *log, uint64_t count);
 
 /* Writes what has been gathered, as far as the reader takes it. */
@@ -84,7 +84,7 @@ void event_log_flush(struct event_log *log);
 /* The descriptor to watch for room, while something waits for a slow reader; else -1. */
 int event_log_blocked(const struct event_log *log);
 
-/* Limits that the result tells of, sandbox.executed, and the end. err is set where cordon failed, NULL else. Says in result->events how many did not reach their reader, and why. */
+/* limit.hit for limits of the record, sandbox.executed, and the end. err: where cordon failed, else NULL. result->events gets how many did not reach their reader, and why. */
 void event_log_close(struct event_log *log, struct result *result, const struct error *err);
 
 #endif

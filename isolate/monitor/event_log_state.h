@@ -14,12 +14,12 @@ struct event_log {
 	struct emitter *emitter;
 	const struct touch_watcher *watcher; /* NULL: none */
 	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
-	uint64_t output_limit, output[2]; /* bytes that may be told, and those that were, of each stream */
+	uint64_t output_limit, output[2]; /* most bytes of output events, and those so far, of each stream */
 	bool output_is_cut;
 	bool to_file, has_begun, observes_processes, observes_network;
 };
 
-/* Tells the watcher of a name that is not empty. */
+/* Calls the watcher with a name that is not empty. */
 static inline void event_log_touched(const struct event_log *log, const char *kind, bool refused, const char *name, size_t length)
 {
 	if (log->watcher && length > 0)

@@ -3,7 +3,7 @@
  * Refused calls, and watched ones. See notifications.h.
  *
  * A caller may die at any moment: ENOENT from either ioctl(2) is ordinary. What /proc says of a process id is believed only when the notification is still valid afterwards, since
- * otherwise the number may be somebody else's by then.
+ * otherwise the pid may have been reused.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -143,8 +143,8 @@ static void answer(const struct notify *n, uint64_t id, bool goes_on)
 }
 
 /*
- * While the call waits, its process is there to be looked at; its start is told before the call.
- * The call is told before it is answered, and what was read of its process is kept if it waits
+ * While the call waits, its process can be read; its start event precedes that of the call.
+ * The event of the call precedes the answer, and what was read of its process is kept if it waits
  * still.
  */
 static void serve_watched(struct notify *n, const struct receiver_call *in)
@@ -165,7 +165,7 @@ static void serve_watched(struct notify *n, const struct receiver_call *in)
 	answer(n, request->id, !is_refused);
 }
 
-/* Where nobody watches, refusals are counted and that is all. */
+/* Without events refusals are counted and that is all. */
 static void serve(struct notify *n, const struct receiver_call *in)
 {
 	const struct seccomp_notif *request = &in->request;
@@ -179,7 +179,7 @@ static void serve(struct notify *n, const struct receiver_call *in)
 	answer(n, request->id, false);
 }
 
-/* What was held back of a process is told before its end. */
+/* The coalesced events of a process precede its end. */
 static void before_end(void *context, pid_t process)
 {
 	struct notify *n = context;

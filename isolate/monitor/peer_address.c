@@ -113,7 +113,7 @@ static bool read_socket(pid_t thread, int number, struct socket_facts *facts)
 	return is_socket;
 }
 
-/* Multicast may be sent to oneself over lo; where it is not, the kernel's count tells. */
+/* Multicast may be sent to oneself over lo; where it is not, the kernel's count has it. */
 static bool is_own_v4(uint32_t address)
 {
 	return address == htonl(INADDR_ANY) || ntohl(address) >> 24 == IN_LOOPBACKNET || IN_MULTICAST(ntohl(address));

@@ -2,7 +2,7 @@
 /*
  * Where a call would send something: the address of a connect(2), sendto(2), sendmsg(2) or sendmmsg(2) that waits for its answer.
  *
- * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this is for telling, not for holding: the kernel refuses whatever
+ * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this informs and does not hold: the kernel refuses whatever
  * was read here, and an address that is put in place of another after it was read comes to nothing either, and is found in the kernel's count.
  */
 #ifndef CORDON_ISOLATE_MONITOR_PEER_ADDRESS_H

@@ -27,7 +27,7 @@
 #define AT_ONCE 64
 #define NAME_MOST 16     /* of a process, its NUL included: proc_pid_comm(5) */
 #define WINDOW_US INT64_C(1000000)
-#define EXECUTED_MOST 16 /* programs that a process becomes, told one by one, in a window */
+#define EXECUTED_MOST 16 /* execve(2) calls of a process with an event each, in a window */
 
 /* pidfd_info of linux/pidfd.h, in its first form, which older headers lack. */
 struct exit_info {
@@ -93,8 +93,8 @@ static bool is_held(int pidfd)
 
 /*
  * How a process ended, before its parent has asked for it. The number is this process's for as long
- * as that can be sent a signal. The kernel shows 0 to those who may not trace the process, as where
- * it made itself undumpable; who may not trace it may not read its namespaces' names either.
+ * as that can be sent a signal. The kernel shows 0 without the right to trace the process, as where
+ * it made itself undumpable; its namespaces' names cannot be read then either.
  */
 static bool read_zombie(pid_t outside, int pidfd, int *status)
 {
@@ -136,7 +136,7 @@ static struct process *find_outside(const struct processes *p, pid_t outside)
 	return NULL;
 }
 
-/* A report of a process that is alive may come when its end was told. */
+/* A report of a live process may come after its process.exited. */
 static bool is_late(const struct processes *p, pid_t inside, pid_t outside)
 {
 	for (unsigned i = 0; i < PROCESSES_GONE; i++)
@@ -195,7 +195,7 @@ static bool make_room(struct processes *p)
 }
 
 /*
- * Takes over the pidfd. Without memory to keep it in, a process is not told: its end could not be,
+ * Takes over the pidfd. Without memory to keep it in, a process has no events: its end could have none,
  * either. The program's own process began before it could be seen.
  */
 static void begin(struct processes *p, struct event_log *log, struct process_seen *seen, int pidfd)
@@ -238,7 +238,7 @@ static void release(struct process *known, struct event_log *log)
 /*
  * A known process has another command line than before: it is another program now, or says so,
  * since the line is its own to write. After some in a second the others are counted, and the last
- * is told with their number.
+ * is one event with their number.
  */
 static void notice_program(struct process *known, struct event_log *log, const char *command,
 			   int64_t time_ns)
@@ -273,7 +273,7 @@ void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
 }
 
 /*
- * Takes up a process. Where its command line was not read it is told with its maker's, whose
+ * Takes up a process. Where its command line was not read it gets its parent's, whose
  * program a new process runs, or with the kernel's name of it.
  */
 static void learn(struct processes *p, struct event_log *log, const struct identity *who,

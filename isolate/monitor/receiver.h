@@ -41,7 +41,7 @@ struct receiver_call {
 	char command[RECEIVER_COMMAND]; /* the command line, words separated by spaces */
 };
 
-/* For which filter; and who the processes are on the host. */
+/* The filter, and the ids of its processes on the host. */
 struct receiver_setup {
 	int listener;       /* stays the caller's */
 	enum seccomp_profile profile;

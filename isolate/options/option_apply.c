@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads one option's value and stores it: the one place where values are checked, whoever gives them.
+ * Reads one option's value and stores it: the one place where values are checked, from the command line, profiles and the library.
  *
  * Every value is bounded in length, every list in items, and every number in range, before anything is stored. Numbers are read by a
  * grammar of our own, because strtod(3) follows the locale and takes "inf", "nan", hexadecimal and leading white space.

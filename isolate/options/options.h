@@ -3,7 +3,7 @@
  * The options of an execution, by name.
  *
  * options.def is the one table: the command line, profiles (--profile), the library (cordon_options_set), `--help`, the man page and the
- * shell completion are all made from it. A value is parsed and range-checked in one place, whoever sets it.
+ * shell completion are all made from it. A value is parsed and range-checked in one place, wherever it comes from.
  */
 #ifndef CORDON_ISOLATE_OPTIONS_OPTIONS_H
 #define CORDON_ISOLATE_OPTIONS_OPTIONS_H

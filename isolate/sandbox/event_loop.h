@@ -44,14 +44,14 @@ struct execution {
 	struct sandbox_plan plan;
 	struct cgroup cgroup;
 	struct view_client view;
-	struct event_log *log;           /* NULL: nobody watches */
+	struct event_log *log;           /* NULL: no events are wanted */
 	struct notify notify;
 	struct processes processes;
-	uid_t outside_uid;               /* who the program is on the host */
+	uid_t outside_uid;               /* of the program on the host */
 	gid_t outside_gid;
 	bool watches_view;
-	uint64_t hosts_told, hosts_owed; /* addresses outside: told by the last sample, and of those not yet in the kernel's count */
-	int64_t hosts_told_us;           /* when the last was told, as far as a sample shows */
+	uint64_t hosts_told, hosts_owed; /* addresses outside with an event: at the last sample, and of those not yet in the kernel's count */
+	int64_t hosts_told_us;           /* when the last had its event, as far as a sample shows */
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */
@@ -79,8 +79,8 @@ int loop_watch(struct execution *x, int fd, enum source source);
 void loop_unwatch(struct execution *x, int fd);
 
 /*
- * Reads the view's events from the first known process on: its start is told before what it asks
- * for.
+ * Reads the view's events from the first known process on: its start event precedes those of its
+ * requests.
  */
 void loop_watch_view(struct execution *x);
 
@@ -90,7 +90,7 @@ void loop_step(struct execution *x, enum loop_event event);
 /* Ends the sandbox because cordon itself failed. The first reason stays. */
 void loop_fail(struct execution *x, const struct error *why);
 
-/* Tells PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
+/* Asks PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
 void loop_ask_to_pause(struct execution *x, bool pause);
 
 /* Microseconds since the program was started, without pauses. */

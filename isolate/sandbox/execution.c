@@ -2,8 +2,8 @@
 /*
  * One execution. See execution.h.
  *
- * This file starts what an execution is made of and takes it apart again; what happens in between is in loop.c. After the loop nothing of the sandbox runs, so
- * its files can be exported and its reply read without a race; the streams are drained without waiting for whoever may still hold them.
+ * This file starts what an execution is made of and takes it apart again; what happens in between is in event_loop.c. After the loop nothing of the sandbox runs, so
+ * its files can be exported and its reply read without a race; the streams are drained without waiting for other holders of their write ends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -70,7 +70,7 @@ static int watch_all(struct execution *x)
 		{ x->out.source, FROM_OUT }, { x->errors.source, FROM_ERR },
 		{ x->server.source, FROM_SERVER }, { x->streams->control, FROM_CALLER },
 		{ x->view_check, FROM_VIEW_CHECK }, { x->processes.epoll, FROM_PROCESSES },
-		/* Where somebody watches: loop_watch_view(), after the first process. */
+		/* Where events are wanted: loop_watch_view(), after the first process. */
 		{ x->log ? -1 : x->view.launch.control, FROM_VIEW },
 	};
 	bool is_open = x->epoll >= 0 && x->timer >= 0 && (!x->log || x->processes.epoll >= 0) &&
@@ -245,7 +245,7 @@ static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* The first failure is the one that is told. */
+/* The first failure is the one in the record. */
 static void note_export_failure(struct execution *x, const struct error *why)
 {
 	if (x->result->export_error.code == FAILURE_NONE)

@@ -72,7 +72,7 @@ static bool add_tree(struct python *p, const char *path)
 	return in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || add_path(p, path, false);
 }
 
-/* An installation's own directories, not its prefix: that may be somebody's home. */
+/* An installation's own directories, not its prefix: that may be a home directory. */
 static bool add_installation(struct python *p, const char *prefix)
 {
 	static const char *const PARTS[] = { "bin", "lib", "lib64" };

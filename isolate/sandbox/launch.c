@@ -39,7 +39,7 @@
 #include "isolate/wire/limits.h"
 
 #define STACK_BYTES (128 * 1024)
-#define DYING_MS 20 /* of a process that has lost its memory already, and whose end the kernel has not told yet */
+#define DYING_MS 20 /* of a process that has lost its memory already, and is not yet a zombie */
 #define FIRST_FREE_ID 2000000000u /* above every range that distributions hand out, below 2^31 */
 #define OVERFLOW_ID 65534u
 
@@ -127,7 +127,7 @@ static int child_main(void *argument)
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(c->standard[standard], standard) < 0)
 			goto fail;
-	/* A session of its own: the caller's terminal signals the caller, who passes on what is meant for the program. */
+	/* A session of its own: the terminal signals the caller, which passes on what is meant for the program. */
 	if (setsid() < 0 || dup2(c->control, HELPER_CONTROL) < 0 ||
 	    (c->trace >= 0 && dup2(c->trace, HELPER_TRACE) < 0) ||
 	    close_range(c->trace >= 0 ? HELPER_TRACE + 1 : HELPER_TRACE, ~0u, 0) != 0)

@@ -36,7 +36,7 @@ struct launch_request {
 int launch_check_kernel(struct error *err);
 
 /*
- * The ids that a sandbox's program has on the host: the caller's own, or, for a caller who is root here, an id of its own per launch that owns nothing.
+ * The ids that a sandbox's program has on the host: the caller's own, or, for a caller that is root here, an id of its own per launch that owns nothing.
  * Returns 0 or -1 with UID_UNMAPPED.
  */
 int launch_ids(uid_t *uid, gid_t *gid, struct error *err);
@@ -48,7 +48,7 @@ int launch_init(const struct launch_request *request, struct launch *out, struct
 bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how);
 
 /*
- * When something failed because PID 1 had died, within wait_ms, *err, which has what failed, says that instead, with INIT_LOST. What it dies of while it is set up is nobody's answer to anything that
+ * When something failed because PID 1 had died, within wait_ms, *err, which has what failed, says that instead, with INIT_LOST. What it dies of while it is set up answers no request that
  * is asked of it, so what is seen of that first may have any other name.
  */
 void launch_explain(const struct launch *l, int wait_ms, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an execution is allowed, and who holds it to that. See limits_from_options.h.
+ * What an execution is allowed, and what enforces it. See limits_from_options.h.
  *
  * The words for the record are set here, beside the flags that make them true.
  */

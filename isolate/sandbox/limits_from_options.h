@@ -6,7 +6,7 @@
 #include "isolate/wire/limits.h"
 #include "isolate/sandbox/plan_build.h"
 
-/* Fills the limits, and the words for who enforces each in the record. */
+/* Fills the limits, and the record's words for what enforces each. */
 void limits_from_options(const struct sandbox_request *in, struct confine_limits *l, struct confinement *c);
 
 /*

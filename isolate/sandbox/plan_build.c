@@ -255,7 +255,7 @@ static int plan_build_command(const struct sandbox_request *in, struct plan_buil
 	return 0;
 }
 
-/* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: nobody can have made it before. */
+/* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: no other process can have made it before. */
 static int name_workspace(struct sandbox_plan *out, struct error *err)
 {
 	const char *base = getenv("TMPDIR");

@@ -19,7 +19,7 @@ struct sandbox_plan {
 	struct runner_spawn spawn;
 	int request_fds[MESSAGE_MAX_FDS];
 	size_t request_fd_count;
-	int view_config;               /* what the view's server is told, or -1: there is no view */
+	int view_config;               /* the configuration for the view's server, or -1: there is no view */
 	size_t scratch[PLAN_SCRATCH_MAX]; /* which of the options' ro each directory that can be written to is, in the order of their descriptors */
 	size_t scratch_count;
 	size_t view_index;             /* where its mount goes among fds */
@@ -31,7 +31,7 @@ struct sandbox_request {
 	const struct program *program;
 	unsigned flags;                /* enum execute_flags */
 	const struct isolation *isolation;
-	bool events;                   /* somebody watches */
+	bool events;                   /* are wanted */
 	bool cgroup;                   /* a cgroup holds memory and processes */
 	uid_t outside_uid;
 	gid_t outside_gid;

@@ -2,7 +2,7 @@
 /*
  * Composing a view. See plan_view.h.
  *
- * A place inside another one's tree has to exist there before something can be mounted on it, and the view is read-only: so the server is told of every such place, and
+ * A place inside another one's tree has to exist there before something can be mounted on it, and the view is read-only: so the configuration has every such place, and
  * shows an empty directory or file where the host has nothing. Nothing is ever made on the host.
  */
 #ifdef HAVE_CONFIG_H
@@ -32,7 +32,7 @@ static bool has_scratch(const struct options *o)
 	return false;
 }
 
-/* Of two named places that are one the second would cover the first, and nobody would know. The same object named twice is no harm; with --scratch it can be written to. */
+/* Of two named places that are one the second would cover the first without a word. The same object named twice is no harm; with --scratch it can be written to. */
 static int check_places(const struct options *o, struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a plan that is about the view: which trees go through it, and what its server is told. */
+/* The part of a plan that is about the view: which trees go through it, and the configuration of its server. */
 #ifndef CORDON_ISOLATE_SANDBOX_PLAN_VIEW_H
 #define CORDON_ISOLATE_SANDBOX_PLAN_VIEW_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told from inside, and what follows from it. See reports.h.
+ * Reports from inside, and what follows from them. See reports.h.
  *
  * A report has a fixed size and is checked before anything is done with it; one that is malformed ends the execution. Descriptors that come along are taken by
- * the one who wants them, and closed otherwise. A report of a kind that has already come changes nothing: neither the start nor the end can be told twice.
+ * the handler that wants them, and closed otherwise. A report of a kind that has already come changes nothing: neither the start nor the end can be reported twice.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,9 +27,9 @@
 #define OWED_US INT64_C(2000000)
 
 /*
- * How many the kernel refused for want of a route that were not told with their address. Those that
+ * How many the kernel refused for want of a route that had no event with an address. Those that
  * were are in its count too, some of them samples later; what is not found there for OWED_US after
- * the last was told was refused for another reason.
+ * the last event was refused for another reason.
  */
 static uint32_t untold(struct execution *x, uint32_t refused)
 {
@@ -64,7 +64,7 @@ static void on_seen(struct execution *x, const struct report *r, int *fds, size_
 
 static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 {
-	/* The clock stops for who asked, and for nobody inside. */
+	/* The clock stops only when the caller asked: a program that stops itself spends its time. */
 	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
 		return;
 	if (paused) {

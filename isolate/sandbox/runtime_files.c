@@ -2,7 +2,7 @@
 /*
  * What of the host a program is shown. See runtime_files.h.
  *
- * The tables say it all: programs and libraries, and of /etc only what they need and nobody keeps secrets in. Users, groups, names and resolvers are made up.
+ * The tables say it all: programs and libraries, and of /etc only what they need and what holds no secrets. Users, groups, names and resolvers are made up.
  * Paths are handed on as they were given: they are opened once, inside, by the process that mounts them.
  */
 #ifdef HAVE_CONFIG_H
@@ -34,7 +34,7 @@ enum {
 };
 
 /*
- * The system runtime, and public configuration of the programs in it: what anybody may read and nobody keeps
+ * The system runtime, and public configuration of the programs in it: what is world-readable and holds no
  * secrets in. COMMANDS_ONLY: of no use to a function body. COPIED: a
  * small file, for which a mount of its own would cost more than its text.
  */
@@ -128,7 +128,7 @@ static void add_matches(struct plan_builder *b, unsigned flags)
 		closedir(dir);
 }
 
-/* What is there for anybody: a program that root runs is another user, who could not look at the rest. */
+/* World-readable only: a program that root runs is another user, which could not read the rest. */
 static bool is_public(const char *path)
 {
 	struct stat st;

@@ -17,7 +17,7 @@ void runtime_add(struct plan_builder *b, const struct options *o, const struct c
 unsigned runtime_flags(const struct options *o);
 
 /*
- * Adds a tree of the host's at a place inside (flags: PLAN_BIND_...). Where an execution's fresh directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message tells the runner to
+ * Adds a tree of the host's at a place inside (flags: PLAN_BIND_...). Where an execution's fresh directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message asks the runner to
  * carry it over. Returns 0, or -1 with BAD_OPTION when there are too many of those.
  */
 int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags, struct runner_spawn *spawn, struct error *err);

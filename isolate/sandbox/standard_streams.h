@@ -48,7 +48,7 @@ bool capture_is_blocked(const struct capture *c);
 void capture_pass(struct capture *c);
 
 /*
- * Takes what is in the pipe right now and closes it, whoever else may hold its other end. What is to be passed on is passed until deadline_us
+ * Takes what is in the pipe right now and closes it, whether or not another process holds its write end. What is to be passed on is passed until deadline_us
  * (CLOCK_MONOTONIC microseconds; 0 = for as long as there is a reader); what the reader has not taken by then is dropped.
  */
 void capture_finish(struct capture *c, int64_t deadline_us);

@@ -76,7 +76,7 @@ static void start_keeper(struct terminal *t)
 		close(ends[1]);
 }
 
-/* A byte means that all is well: then the keeper leaves the terminal alone, which by now may be somebody else's. */
+/* A byte means that all is well: then the keeper leaves the terminal alone, which another program may own by now. */
 static void dismiss_keeper(struct terminal *t)
 {
 	ssize_t wrote;

@@ -2,7 +2,7 @@
 /*
  * Reaching a verdict. See verdict.h.
  *
- * What the code did is a result, what cordon could not do is a failure; the two are told apart by whether the program was started. The error line says the first cause:
+ * What the code did is a result, what cordon could not do is a failure; what separates the two is whether the program was started. The error line says the first cause:
  * a timeout before the signal that carried it out, a memory limit before the kill.
  */
 #ifdef HAVE_CONFIG_H
@@ -121,7 +121,7 @@ static void say_signal(struct result *r)
 	say(r, "Signal", sentence);
 }
 
-/* Run by root, a program is somebody who cannot look into root's home. */
+/* Run by root, a program is another user, which cannot read root's home. */
 static const char *why_not_reached(const struct result *r)
 {
 	return r->exec_errno == EACCES && (r->confinement.layers & LAYER_OTHER_USER) ? ": the program is not root but a user of its own, who cannot reach that path" : "";
@@ -169,7 +169,7 @@ int verdict_reach(const struct verdict_facts *f, struct result *r, struct error 
 	if (!f->program_started && r->signal == 0)
 		return f->is_body ? runner_failure(f, err) : error_set(err, FAILURE_INTERNAL, 0, "the sandbox ended before the program was started");
 	if (!f->ended && r->signal == 0)
-		r->signal = SIGKILL; /* PID 1 went without a word: somebody killed it from outside, or it would not die in time */
+		r->signal = SIGKILL; /* PID 1 ended without a report: it was killed from outside, or did not end in time */
 	if (r->timed_out) {
 		snprintf(sentence, sizeof sentence, "sandbox execution timed out after %.2fs", (double)r->timeout_us / 1e6);
 		say(r, "Timeout", sentence);

@@ -306,7 +306,7 @@ static void add_word(struct buffer *out, const char *text)
 		buffer_add_text(out, "'");
 }
 
-/* The option for what is shown from one place at another, or NULL. After a colon the place inside would begin, so with one it is written out; a component that ends in one cannot be told apart. */
+/* The option for what is shown from one place at another, or NULL. After a colon the place inside would begin, so with one it is written out; a component that ends in one is ambiguous. */
 static char *say(const char *option, const char *source, const char *target)
 {
 	struct buffer out = BUFFER_INIT;
@@ -359,7 +359,7 @@ static char *place_of(const struct bind *named, const char *directory, bool *is_
 	return place;
 }
 
-/* The option for a directory at the place where it is shown, or NULL: where it is shown at two, nobody knows which was meant. only_itself: it must be what was named. */
+/* The option for a directory at the place where it is shown, or NULL: where it is shown at two it is ambiguous. only_itself: it must be what was named. */
 static char *say_directory(const struct options *o, const char *directory, bool only_itself)
 {
 	char *place = NULL, *advice = NULL;

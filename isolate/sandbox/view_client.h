@@ -25,9 +25,9 @@
 struct view_client {
 	struct launch launch;
 	struct policy *policy;        /* for the names of rules, and what would have allowed what they refused */
-	const struct options *options; /* borrowed; NULL: nobody is told what would have */
+	const struct options *options; /* borrowed; NULL: no advice is wanted */
 	struct event_log *log;        /* borrowed; may be NULL */
-	struct processes *processes;  /* borrowed, or NULL: told before what they ask for */
+	struct processes *processes;  /* borrowed, or NULL: their start events precede their requests */
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
 	int interrupted;              /* the signal by which the caller ended it before it was ready, or 0 */

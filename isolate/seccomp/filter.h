@@ -17,7 +17,7 @@
 int filter_install(enum seccomp_profile profile, struct error *err);
 
 /*
- * The same, and what the filter refuses is told to whoever reads *listener (close-on-exec, the caller's): a refused call
+ * The same, and what the filter refuses is notified on *listener (close-on-exec, the caller's): a refused call
  * waits for an answer there, and gets ENOSYS once the listener is gone. With LIMIT_EVENTS so are the calls of
  * watched_calls.def, those with an address only where nothing outside can be reached. Without LIMIT_EVENTS and
  * LIMIT_COUNT_REFUSALS, and where the kernel gives no listener (another one stands above this process), the plain filter

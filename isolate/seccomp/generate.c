@@ -253,7 +253,7 @@ static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 	static const struct { int number; unsigned pid_argument; uint64_t which; } CALLS_BY_PID[] = {
 		{ SCMP_SYS(prlimit64), 0, 0 }, { SCMP_SYS(sched_setaffinity), 0, 0 }, { SCMP_SYS(sched_setscheduler), 0, 0 },
 		{ SCMP_SYS(sched_setparam), 0, 0 }, { SCMP_SYS(sched_setattr), 0, 0 },
-		/* Of groups and users of processes nobody sets anything: PID 1 may be among them. */
+		/* No priority of groups or users is set: PID 1 may be among them. */
 		{ SCMP_SYS(setpriority), 1, PRIO_PROCESS }, { SCMP_SYS(ioprio_set), 1, IOPRIO_WHO_PROCESS },
 	};
 
@@ -286,7 +286,7 @@ static void mark(int number)
 		decided[number] = 1;
 }
 
-/* openat(2) for reading and nothing else. openat2(2) has its flags in memory, where a filter cannot see them; who serves has no right to write anyway. */
+/* openat(2) for reading and nothing else. openat2(2) has its flags in memory, where a filter cannot see them; the server has no right to write anyway. */
 static void allow_opening(scmp_filter_ctx ctx)
 {
 	const struct scmp_arg_cmp reading = masked(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
@@ -294,7 +294,7 @@ static void allow_opening(scmp_filter_ctx ctx)
 	allow_if(ctx, SCMP_SYS(openat), 1, &reading);
 }
 
-/* Who serves asks how much is in a pipe, and nothing else of any descriptor. */
+/* The view's server asks how much is in a pipe (FIONREAD), and nothing else. */
 static void allow_counting(scmp_filter_ctx ctx)
 {
 	const struct scmp_arg_cmp counting = masked(1, UINT64_C(0xffffffff), FIONREAD);
@@ -342,7 +342,7 @@ static void print_instruction(struct sock_filter instruction)
 
 /*
  * With notifies, every refusal becomes a notification: the same program to the instruction, so what is allowed cannot differ. "There is no such call" (ENOSYS) stays what
- * it is: libraries ask for newer calls all the time, and that is no refusal. `about` says which allowed calls are told of, too.
+ * it is: libraries ask for newer calls all the time, and that is no refusal. `about` says which allowed calls are notified, too.
  */
 static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies, unsigned about)
 {
@@ -373,7 +373,7 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 		die(identifier, E2BIG);
 }
 
-/* What is told of is a call that the profile has allowed without conditions. */
+/* A notified call is one that the profile has allowed without conditions. */
 static unsigned can_watch(const struct profile *p)
 {
 	return (p->groups & EVERY ? WATCHED_PROCESS : 0) | (p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);

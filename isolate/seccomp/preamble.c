@@ -88,7 +88,7 @@ static size_t half(int argument, int high)
 	return offsetof(struct seccomp_data, args) + 8 * (size_t)argument + (high != big_endian ? 4 : 0);
 }
 
-/* Instructions that tell of a call that is watched, with the number of the call loaded before and after. */
+/* Instructions that notify a watched call, with the number of the call loaded before and after. */
 static size_t watch_one(const struct watched_call *w, struct sock_filter *out)
 {
 	static const size_t LENGTHS[] = { [ALWAYS] = 1, [UNLESS] = 6 }; /* of what follows the comparison of the number */

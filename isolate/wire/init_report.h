@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the PID 1 of a sandbox tells the supervisor: one fixed-size datagram a fact.
+ * What the PID 1 of a sandbox reports to the supervisor: one fixed-size datagram a fact.
  *
  * The sender is our own code, but it lives inside, so the reader takes every byte for hostile: report_parse is the only way in, is pure, and
  * leaves a struct whose every field is in range and whose text is terminated.
@@ -27,7 +27,7 @@ enum report_kind {
 	REPORT_ENDED,       /* the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more. From the runner also: the reply as a descriptor, and `count`: 1 when validation refused the body, which then never began */
 	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
 	/* Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is slow. */
-	REPORT_LISTENER,    /* the filter is in force; descriptor: where it tells of refused calls */
+	REPORT_LISTENER,    /* the filter is in force; descriptor: its listener, seccomp_unotify(2) */
 	/*
 	 * A process was seen: `pid`, `parent`, its command line in `context`, words separated by
 	 * spaces; `count` is 1 when PID 1 is its parent. Descriptor: a pidfd, where one could be

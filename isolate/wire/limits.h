@@ -38,7 +38,7 @@ enum limit_flags {
 	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
 	LIMIT_TERMINAL = 32,       /* the program gets a pseudo-terminal */
 	LIMIT_PROCESSES = 64,      /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
-	LIMIT_EVENTS = 128,        /* somebody watches: processes, programs and addresses are notified and reported, usage too */
+	LIMIT_EVENTS = 128,        /* events are wanted: processes, programs and addresses are notified and reported, usage too */
 	LIMIT_COUNT_REFUSALS = 256 /* refused calls are notified, to be counted */
 };
 

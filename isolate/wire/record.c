@@ -2,7 +2,7 @@
 /*
  * Results and records. See record.h.
  *
- * The record is written from what was observed: a layer is named when its bit is set, a limit when somebody holds it. JSON from the runner is spliced in as it
+ * The record is written from what was observed: a layer is named when its bit is set, a limit when something enforces it. JSON from the runner is spliced in as it
  * came, because re-encoding would round its numbers; it can be, because the gate has let it through.
  */
 #ifdef HAVE_CONFIG_H

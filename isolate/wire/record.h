@@ -14,7 +14,7 @@
 #include "isolate/base/json_write.h"
 #include "isolate/options/options.h"
 
-/* Who holds a limit: the word in the record. Static strings; NULL is written as "none". */
+/* What enforces a limit: the word in the record. Static strings; NULL is written as "none". */
 struct enforcers {
 	const char *wall_time, *cpu_time, *memory, *processes, *file_size, *open_files, *output_size, *workspace_size;
 };
@@ -55,7 +55,7 @@ struct view_summary {
 	size_t unlogged_length;
 };
 
-/* What was refused how often: system calls by the filter, or, where somebody watches, addresses outside. */
+/* What was refused how often: system calls by the filter, or, where events are wanted, addresses outside. */
 #define REFUSED_CALLS 8
 #define REFUSED_NAME 80
 struct refused_calls {
