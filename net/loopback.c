@@ -19,7 +19,7 @@
 
 #define LOOPBACK_INDEX 1
 
-/* libnl has numbers of its own; the errno of a refusal tells what refused. */
+/* libnl has numbers of its own; the errno of a refusal shows what refused. */
 static int errno_of(int code)
 {
 	static const struct { int code, error; } REFUSALS[] = {

@@ -309,7 +309,7 @@ out:
 	return status;
 }
 
-/* Renames a directory that is too deep up to the top. Whoever made it may have taken the names that are used here. */
+/* Renames a directory that is too deep up to the top. The program may have taken the names that are used here. */
 static int move_up(struct walk *w, const char *name, unsigned *moved)
 {
 	char new_name[32];

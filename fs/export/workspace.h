@@ -25,7 +25,7 @@ struct workspace_totals {
 	uint64_t skipped;  /* links, devices, sockets, fifos, and what was too deep or could not be opened */
 };
 
-/* What was written, so that whoever asked for it can look at just that. */
+/* What was written, for the record. */
 #define WORKSPACE_NAMES_MOST 1000u
 #define WORKSPACE_NAMES_BYTES (256u << 10) /* of all of them as they are shown: a hostile one may be long */
 
@@ -44,8 +44,8 @@ struct workspace_caps {
 };
 
 /*
- * Opens a name in a directory for reading, never through a link, also where whoever made it took the right to read it away: the owner gives it back. *st is as fstat(2) says, with the
- * permissions that it had before. For what nobody can change any more. A descriptor, or -1 with errno.
+ * Opens a name in a directory for reading, never through a link, also where its mode forbids reading: the owner, which the caller is, changes that. *st is as fstat(2) says, with the
+ * permissions that it had before. For files that no process can change any more. A descriptor, or -1 with errno.
  */
 int workspace_open(int directory, const char *name, struct stat *st);
 
@@ -66,7 +66,7 @@ int workspace_export(int workspace, const char *destination, const struct worksp
 /* Removes everything below the directory and closes it, also what its maker locked. Iterative, bounded by what is there. 0, or -1 when something stays. */
 int workspace_empty(int directory);
 
-/* Removes the directory, too. For one that nobody but the caller could put anything else in place of. 0, or -1 with errno. */
+/* Removes the directory, too. For one in a directory that only the caller can change. 0, or -1 with errno. */
 int workspace_remove(const char *path);
 
 #endif

@@ -25,7 +25,7 @@ struct entry {
 	uint64_t ino;
 	uint32_t name;   /* where it begins in the names */
 	uint8_t type;    /* DT_... */
-	bool told;       /* that it was left out; a request that ends before it is followed by one that begins with it */
+	bool told;       /* it has its event; a READDIR that ends before it is followed by one that begins with it */
 };
 
 struct listing {
@@ -115,7 +115,7 @@ static bool is_listed(const struct listing *l, const char *name)
 	return false;
 }
 
-/* One name of the host's: in the list, unless a rule hides it, which is told. v->full is the directory's path with a slash at its end, length bytes. */
+/* One name of the host's: in the list, unless a rule hides it, which is an event. v->full is the directory's path with a slash at its end, length bytes. */
 static int take(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, const struct raw_entry *raw, size_t length)
 {
 	size_t name_length = strlen(raw->name);

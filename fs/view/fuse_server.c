@@ -56,7 +56,7 @@ static struct fuse_session *new_session(struct view *v, int device)
 
 /*
  * Reads one request. A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so,
- * and the kernel would answer by itself from then on. As a FUSE_CREATE it is refused and told like every other write.
+ * and the kernel would answer by itself from then on. As a FUSE_CREATE it is refused, with an event, like every other write.
  * Returns its length, or what read(2) does.
  */
 static ssize_t receive(struct view *v, int device, struct fuse_buf *buf)
@@ -114,7 +114,7 @@ static bool answer(struct view *v, int device)
 	return true;
 }
 
-/* Whether the supervisor's end of the socket is closed: then nobody is left to serve for. */
+/* Whether the supervisor's end of the socket is closed: then no sandbox is left to serve. */
 static bool is_over(int control)
 {
 	char byte;
@@ -123,7 +123,7 @@ static bool is_over(int control)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* Sleeps until there is something to do. Returns false when there is nobody left to serve for. */
+/* Sleeps until there is something to do. Returns false when no sandbox is left to serve. */
 static bool wait_for(struct pollfd polled[2], int timeout_ms)
 {
 	if (poll(polled, 2, timeout_ms) < 0)

@@ -5,7 +5,7 @@
  * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which:
  * so when the first such file is reached, the named trees, and the hidden places that are known outside them (fs/view/anchors.c), are gone through once, and the names of each
  * such file are kept. Each time that one is reached, each of its other names must still lead to it: a directory above one of them may have been given a secret's name, of
- * which nothing in the file tells. Where one does not, or the file's last change (a new link is one) is younger than the walk, the walk is done again. Programs that use
+ * which nothing in the file shows. Where one does not, or the file's last change (a new link is one) is younger than the walk, the walk is done again. Programs that use
  * no hard links never pay for it.
  *
  * A walk that could not see everything (a directory that may not be listed, too large a tree) says nothing about what it did not see: then a file is shown only when all

@@ -4,7 +4,7 @@
  *
  * The kernel wants /dev/fuse to be opened, and the file system made, by a process in the sandbox's user namespace. A child of the server joins that and the sandbox's
  * mount namespace, but stays in the server's process namespace: requests then come with process ids that mean something outside. It hands
- * over both descriptors and ends; the mount is attached by whoever builds the sandbox's root.
+ * over both descriptors and ends; cordon-init attaches the mount in the sandbox's root.
  */
 #ifndef CORDON_FS_VIEW_MOUNTER_H
 #define CORDON_FS_VIEW_MOUNTER_H

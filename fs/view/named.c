@@ -218,7 +218,7 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 
 /* ---- masked ---- */
 
-/* Stand-ins that nobody would see. Looks only at what is below the named trees, by their descriptors. */
+/* Stand-ins (--mask) that no program would see. Looks only at what is below the named trees, by their descriptors. */
 
 /* How much of a path (without its first slash) the path of a tree is; -1 when it does not lie there. */
 static int length_in(const struct view_tree *tree, const char *path)

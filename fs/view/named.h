@@ -2,7 +2,7 @@
 /*
  * Whether what was named may be shown.
  *
- * A secret is shown when it was named exactly, and that is a matter of what was typed: its own path. A link that leads to it may have been put there by whoever wants it
+ * A secret is shown when it was named exactly, and that is a matter of what was typed: its own path. A link that leads to it may have been put there by an attacker who wants it
  * to be seen, so a path that reaches a secret by a link, symbolic or hard, is a failure that says so; what the caller hides is not shown through a link in any case.
  */
 #ifndef CORDON_FS_VIEW_NAMED_H
@@ -18,7 +18,7 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 /*
  * Whether each stand-in (--mask) can stand in for something.
  *
- * One that would never be seen is a failure that says why, since whoever gives one relies on it: a path that lies in nothing that is shown, in no directory, is a directory itself, has another
+ * One that would never be seen is a failure that says why, since the user relies on it: a path that lies in nothing that is shown, in no directory, is a directory itself, has another
  * stand-in already, or is named to be shown as it is.
  */
 

@@ -3,7 +3,7 @@
  * The operations that read: lookup, attributes, links, files.
  *
  * The kernel checks no permission bits here (no default_permissions): the server runs as the very user that the program is on the host, so the host's answer to
- * its own open(2) is the answer. That leaves refused writes to arrive here, where they can be told, instead of ending in the kernel. Every object is
+ * its own open(2) is the answer. So refused writes arrive here and have events, instead of ending in the kernel. Every object is
  * reached anew by openat2(2) and compared with what its node stood for; another object under the same name is ESTALE, and the kernel looks again. Files are
  * read with pread(2) and never mapped, so one that shrinks meanwhile is a short read and no signal.
  */
@@ -91,7 +91,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 
 	if (!parent)
 		return;
-	/* The kernel resolves dots and slashes itself and never sends them; whoever else does gets nothing. */
+	/* The kernel resolves dots and slashes itself and never sends them. */
 	if (strlen(name) > NAME_MAX || !*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		fuse_reply_err(req, strlen(name) > NAME_MAX ? ENAMETOOLONG : EINVAL);
 		return;
@@ -153,7 +153,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (status == ENOENT)
 		status = ESTALE; /* a node that is gone: what has its name now is for a new lookup to say */
 	if (status == ESTALE && n->opens > 0 && fstat(n->kept, &st) == 0)
-		status = 0; /* but whoever has it open still has it; the kernel asks by the node and not by the open file */
+		status = 0; /* unlinked, but still open: the kernel asks by the node and not by the open file */
 	if (status) {
 		fuse_reply_err(req, status);
 		return;
@@ -439,7 +439,7 @@ static void op_init(void *data, struct fuse_conn_info *connection)
 	/* Each listing goes through the attributes, where a name that is hidden as another's hard link is left out. */
 	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
 					FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
-	/* What is closed is told in the background. It must not wait there until a few others are answered, while more is opened: the server's descriptors would run out. */
+	/* RELEASE is a background request. Were it to wait until others are answered, while more is opened, the server's descriptors would run out. */
 	/* The kernel wants room for a write of this size in each read, and reads no more than that at a time, too. */
 	if (connection->max_write > VIEW_BLOCK)
 		connection->max_write = VIEW_BLOCK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that would change something: EROFS, and an event that says who tried what where.
+ * Everything that would change something: EROFS, and an event with process, operation and path.
  *
- * The mount itself is not marked read-only, because then the kernel would refuse before anything is told. Nothing here touches the host, and the server's
+ * The mount itself is not marked read-only, because then the kernel would refuse without an event. Nothing here touches the host, and the server's
  * system call filter has no call that could.
  */
 #ifdef HAVE_CONFIG_H
@@ -150,15 +150,15 @@ void view_operations_refused(struct fuse_lowlevel_ops *ops)
 /* ---- emit event ---- */
 
 /*
- * Telling what was opened and what was refused, and by whom.
+ * Events of what was opened and what was refused, with the process.
  *
- * A process is told by its number and its name; names are kept for a moment, since a program opens many files in a row. Nothing here waits: the name is read from a place that
+ * A process has its number and its name in the event; names are kept for a moment, since a program opens many files in a row. Nothing here waits: the name is read from a place that
  * needs no lock of the process, and the sink never blocks.
  */
 
 #define NAME_AGE_NS INT64_C(100000000)
 
-/* proc_pid_comm(5), proc_pid_status(5). The kernel says which thread asks; it is told of as the process it belongs to. */
+/* proc_pid_comm(5), proc_pid_status(5). The kernel gives the thread; the event has its process. */
 static const struct asker *who_is(struct view *v, int32_t thread, int64_t now_ns)
 {
 	static const struct asker NOBODY = { .comm = "" };

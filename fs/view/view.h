@@ -72,7 +72,7 @@ struct view {
 	size_t place_count;
 	uid_t uid;               /* what every object's owner is shown as: the one id that exists inside */
 	gid_t gid;
-	struct fuse_session *session; /* for telling the kernel that something is no longer so; may be NULL */
+	struct fuse_session *session; /* for invalidating what the kernel has cached; may be NULL */
 	char *block;             /* VIEW_BLOCK bytes for reading */
 	char *request;           /* VIEW_REQUEST bytes for what the kernel asks */
 	int proc;                /* O_PATH of /proc for what processes are called, or -1 */
@@ -88,7 +88,7 @@ struct view {
 	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];
 	unsigned device_count;
-	struct asker { int32_t thread, process; int64_t until_ns; char comm[16]; } askers[64]; /* who asked lately, for a moment */
+	struct asker { int32_t thread, process; int64_t until_ns; char comm[16]; } askers[64]; /* names of the processes of the last requests, for a moment */
 	char path[OBJECT_PATH_MAX + 1], full[2 * OBJECT_PATH_MAX + 2]; /* of the object at hand */
 };
 
@@ -110,7 +110,7 @@ bool view_covers(const struct view *v, const char *path, size_t except);
 
 int64_t view_now_ns(void);
 
-/* The number that an object is shown with: its own, told apart by file system. */
+/* The number that an object is shown with: its own, made distinct by file system. */
 ino_t view_number(struct view *v, dev_t dev, ino_t ino);
 /* Makes a host object's attributes those of the view. */
 void view_squash(struct view *v, struct stat *st);
@@ -138,7 +138,7 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
  */
 int view_hidden_link(struct view *v, const struct stat *st, bool is_mount);
 
-/* Whether an open file holds what a rule is about; true where that cannot be told. Writes to v->block. */
+/* Whether an open file holds what a rule is about; true where that cannot be read. Writes to v->block. */
 bool view_holds(struct view *v, enum policy_content content, int fd);
 /* Whether a rule about what files hold is not about this object after all. path: below root, as in object_open(). */
 bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode);
@@ -147,12 +147,12 @@ bool view_is_ordinary(struct view *v, enum policy_content content, int root, con
 int view_hidden_directory(struct view *v, const struct stat *st);
 
 /*
- * Keeps some descriptors for what the server itself must open: one that was opened for the program and is beyond is closed, and ENFILE told. fd -1 with errno is what an
+ * Keeps some descriptors for what the server itself must open: one that was opened for the program and is beyond is closed, and ENFILE is an event. fd -1 with errno is what an
  * open left. Returns fd, or -1 with errno.
  */
 int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags);
 
-/* Tells that the server holds as much as it may. Returns ENFILE. */
+/* Emits that the server has as many descriptors as it may. Returns ENFILE. */
 int view_full(struct view *v, fuse_req_t req, uint32_t flags);
 
 /* Says that something was opened or refused. path NULL: v->full. */

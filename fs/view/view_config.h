@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the view server is told at its start: a sealed memory file with the layout of a plan (isolate/wire/init_plan.h), whose parts mean this:
+ * The configuration of the view server: a sealed memory file with the layout of a plan (isolate/wire/init_plan.h), whose parts mean this:
  *
  *   binds      the named trees, in the order of their numbers: source is the host path, target where it is shown (for messages), flags CONFIG_TREE_...
  *   argv       patterns to hide
  *   files      stand-ins: path on the host, content
  *   copies     places to mount on: name is the path below a tree's root, fd_index the tree's number, mode 1 for a directory
  *   directory  the caller's home, where the built-in secrets are looked for outside the named trees
- *   inside_uid, inside_gid   who to be on the host
+ *   inside_uid, inside_gid   the server's ids on the host
  *   root_bytes the id that every owner is shown as
  *   body_flags CONFIG_...
  */

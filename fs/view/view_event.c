@@ -240,7 +240,7 @@ void event_finish(struct event_sink *s)
 		return;
 	tell_dropped(s);
 	store(s, &h, "", 0);
-	/* Whoever reads may have been stopped for a while. One that is gone hangs up. */
+	/* The reader may have been stopped for a while. One that is gone hangs up. */
 	while (!send_all(s))
 		if (poll(&out, 1, -1) < 0 && errno != EINTR)
 			return;

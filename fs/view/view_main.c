@@ -197,7 +197,7 @@ static int unshare_mapped(const struct plan *p)
 
 /*
  * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user needs a
- * user namespace for that; no id is mapped there, because what counts for reading is who it is on the host,
+ * user namespace for that; no id is mapped there, because what counts for reading is its id on the host,
  * and that stays. So does root without CAP_SYS_ADMIN, as in a container, which is about to become another user.
  */
 static int leave_mounts(struct start *s)

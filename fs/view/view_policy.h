@@ -45,7 +45,7 @@ int policy_show(struct policy *p, const char *id, const char *path);
 int policy_hide(struct policy *p, const char *id, const char *pattern, bool built_in);
 int policy_mask(struct policy *p, const char *id, const char *path, const void *content, size_t length);
 
-/* Adds a place where what a rule hides lies, too (it is a link to it). It counts as that rule wherever something is told; other rules keep their numbers. The index or -1. */
+/* Adds a place where what a rule hides lies, too (it is a link to it). Events name that rule for it; other rules keep their numbers. The index or -1. */
 int policy_hide_as(struct policy *p, int rule, const char *path);
 /* A new policy with only the rules that hide, in the same order. NULL without memory. */
 struct policy *policy_only_hides(const struct policy *p);
@@ -67,7 +67,7 @@ enum policy_content policy_rule_content(const struct policy *p, int rule);
 bool policy_content_found(enum policy_content content, const char *bytes, size_t length);
 struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name);
 
-/* What a rule is called where it is told of: itself, or the one that policy_hide_as() was given. */
+/* The rule that events name for a rule: itself, or the one that policy_hide_as() was given. */
 int policy_rule_told(const struct policy *p, int rule);
 size_t policy_rule_count(const struct policy *p);
 const char *policy_rule_id(const struct policy *p, int rule);       /* "unnamed" for POLICY_RULE_NONE */

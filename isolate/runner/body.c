@@ -148,7 +148,7 @@ static bool decide(const struct execution *x, enum body_decision decision)
 	return !x->request->decided || x->request->decided(decision);
 }
 
-/* What is allowed and not there is told before the body runs, and not where it may or may not import it. Returns 0, or -1 with ImportError. */
+/* What is allowed and not installed is an error before the body runs, and not where it may or may not import it. Returns 0, or -1 with ImportError. */
 static int check_allowed(const struct session *session)
 {
 	PyObject *iterator = PyObject_GetIter(session->allow), *name;

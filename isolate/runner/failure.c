@@ -155,7 +155,7 @@ static long measure(PyObject *traceback, const struct source *source, long *line
 	return count;
 }
 
-/* The first and the last entries; a gap in between is told as one entry without a file. */
+/* The first and the last entries; a gap in between is one entry without a file. */
 static void write_traceback(struct json_writer *w, PyObject *traceback, long count, const struct source *source)
 {
 	PyObject *at = traceback ? reference(traceback) : NULL;

@@ -108,7 +108,7 @@ static PyObject *facade_getattr(PyObject *self, PyObject *name)
 		break;
 	case MODULE_SUBMODULE:
 		full = PyUnicode_FromFormat("%U.%U", module, name);
-		/* as with a real package, a submodule is there once somebody has imported it */
+		/* as with a real package, a submodule is an attribute once it was imported */
 		loaded = full ? PyImport_GetModule(full) : NULL;
 		if (loaded)
 			value = facade_for(session, capsule, full);

@@ -14,7 +14,7 @@
 PyObject *imports_function(PyObject *capsule);
 
 /*
- * Does what the interpreter does at its start without -S: site directories, their .pth files, sitecustomize. All of this runs code of whoever can write there,
+ * Does what the interpreter does at its start without -S: site directories, their .pth files, sitecustomize. All of this runs code that anybody with write access put there,
  * so the caller is confined. Needs the GIL. Returns 0, or -1 with one line in reason.
  */
 int body_site(char *reason, size_t size);

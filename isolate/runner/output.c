@@ -336,7 +336,7 @@ static int put_value(struct encoder *e, PyObject *value, const struct step *step
 	return fail(e, "TypeError", path_type_message(step));
 }
 
-/* collections.OrderedDict, if anybody has loaded it. A new reference, or NULL without an exception. */
+/* collections.OrderedDict, if it was imported. A new reference, or NULL without an exception. */
 static PyObject *loaded_ordered_dict(void)
 {
 	PyObject *name = PyUnicode_FromString("collections"), *module = name ? PyImport_GetModule(name) : NULL;

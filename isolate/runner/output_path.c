@@ -3,7 +3,7 @@
  * Messages about values that cannot be returned.
  *
  * Paths are written as a person would write them (output[3].x, output["a b"]), with long keys cut and the middle of long paths left out.
- * Types are told by name only; no __repr__ or __str__ of the body is called.
+ * Types are given by name only; no __repr__ or __str__ of the body is called.
  */
 #include "isolate/runner/output_path.h"
 
@@ -145,7 +145,7 @@ static PyObject *step_text(const struct step *step)
 		return PyUnicode_FromString("output");
 	if (!step->key)
 		return PyUnicode_FromFormat("[%zd]", step->index);
-	if (!PyUnicode_Check(step->key)) /* a number, of which the problem tells */
+	if (!PyUnicode_Check(step->key)) /* a number: the problem has it */
 		return PyUnicode_FromString("'s key");
 	plain = path_exact_text(step->key);
 	shown = plain && PyUnicode_GetLength(plain) > KEY_MOST ? PyUnicode_Substring(plain, 0, KEY_MOST) : plain ? reference(plain) : NULL;

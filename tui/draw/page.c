@@ -254,7 +254,7 @@ bool page_move(struct page *p, enum action action, int rows, int columns)
 			n--;
 		if (page_lines(p) > 0)
 			go_to_end(&end, rows, columns);
-		/* Whoever moves down to the end follows what comes. */
+		/* A cursor that moves down to the end follows what comes. */
 		p->follow = MOTIONS[i].steps > 0 && (p->top > end.top || (p->top == end.top && p->piece >= end.piece));
 		settle(p, rows, columns);
 		return true;

@@ -54,7 +54,7 @@ struct list {
 /* Brings cursor and top into `count` rows of which `height` are shown. */
 void list_settle(struct list *l, size_t count, int height);
 
-/* Moves as an action says. Returns false when the action is no motion. Whoever arrives at the last row follows; whoever leaves it does not. */
+/* Moves as an action says. Returns false when the action is no motion. A cursor on the last row follows new rows; one above it does not. */
 bool list_move(struct list *l, enum action action, size_t count, int height);
 
 #endif

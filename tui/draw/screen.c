@@ -139,7 +139,7 @@ int screen_open(enum theme theme, struct error *err)
 }
 
 /*
- * A terminal that nobody reads takes nothing for as long as it likes, and ncurses writes until it is taken.
+ * A terminal that is not read takes nothing, and ncurses blocks in write(2) until it does.
  * Signals that end the console do so at once meanwhile (screen_crash.c puts the terminal back).
  */
 static void let_signals_end(bool at_once)

@@ -2,7 +2,7 @@
 /*
  * What goes over the connection, and what becomes of it.
  *
- * After connecting, the daemon is asked how far back it remembers, and told from where on we want to know: everything at first, and what we missed when we had been connected before. Numbers of
+ * After connecting, the daemon is asked how far back it remembers, and asked for the events from there on: everything at first, and what we missed when we had been connected before. Numbers of
  * events go on after a restart of the daemon, so nothing is taken twice. Answers say which run they are about by its id, since the run may be gone by then.
  */
 #ifdef HAVE_CONFIG_H
@@ -172,7 +172,7 @@ static void on_program(void *owner, const char *about, struct json_slice result,
 	c->dirty = true;
 }
 
-/* Whoever ends a run here is an operator. */
+/* The user of the console is an operator. */
 static bool name_run(char *params, size_t size, const char *id, bool ends)
 {
 	/* Ids are the daemon's, plain words; what is none is not sent. */

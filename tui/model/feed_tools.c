@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked about tools, and what is told of decisions.
+ * Requests about tools, and events of decisions.
  *
  * The lists are asked for anew whenever an event of a tool came, from whichever console or command it was caused, so two consoles show the same; and when one of their views is opened, since
  * a command that works on a library by itself may have changed it. One question at a time, at most two a second, and the longer an answer took the longer until the next: events may come as
@@ -109,7 +109,7 @@ void feed_ask_tools(struct console *c)
 	if (c->options->request)
 		return;
 	c->pending_wanted = true;
-	/* Whoever goes to Tools asks for it then. */
+	/* The view Tools asks for it when it is opened. */
 	c->current_wanted |= console_base(c) == VIEW_TOOLS || !c->tools.current.known;
 }
 
@@ -118,7 +118,7 @@ static bool is_wanted(const struct console *c)
 	return (c->pending_wanted || c->current_wanted) && !c->tools_asked && !tools_is_taking(&c->tools);
 }
 
-/* A script waits for nobody. */
+/* A script waits for no answer. */
 static int64_t ask_at(const struct console *c)
 {
 	int64_t pause = c->tools_took_ms * ASK_SHARE > ASK_PAUSE_MS ? c->tools_took_ms * ASK_SHARE : ASK_PAUSE_MS;

@@ -2,7 +2,7 @@
 /*
  * The console's end of the control socket: never waits, and connects again when the daemon went away.
  *
- * JSON-RPC, one object a line. What comes in is bounded, passes the strict gate before anything is made of it, and goes to whoever asked: an event to the owner's on_event, an
+ * JSON-RPC, one object a line. What comes in is bounded, passes the strict gate before anything is made of it, and is dispatched: an event to the owner's on_event, an
  * answer to the function that was named with the request. Requests that a lost connection left open are answered with no result.
  */
 #ifndef CORDON_TUI_MODEL_LINK_H

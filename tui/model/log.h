@@ -6,7 +6,7 @@
  * Events lie in order of their time as far as they come within 200 ms and 256 events of one
  * another, since those of several channels do not come in order. Each has a serial, which counts up by one, so "the same
  * event" means something while rows come and go; only among the newest does one that comes late
- * move others. What somebody looks at can be protected: then it stays in its place, the ring fills
+ * move others. An entry that is shown in full can be protected: then it stays in its place, the ring fills
  * up and newcomers are counted instead of kept, because a picture that is read must not move.
  */
 #ifndef CORDON_TUI_MODEL_LOG_H

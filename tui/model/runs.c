@@ -2,7 +2,7 @@
 /*
  * The model of executions. See runs.h.
  *
- * One function a type of event, found through a table. All text is made visible as it is taken over, into arrays of fixed size; JSON of events is kept as it came, for whoever
+ * One function a type of event, found through a table. All text is made visible as it is taken over, into arrays of fixed size; JSON of events is kept as it came, for the view that
  * shows it, and is made visible there.
  */
 #ifdef HAVE_CONFIG_H
@@ -347,7 +347,7 @@ static enum run_state listed_state(struct json_slice state)
 	return json_slice_is(state, "waiting") ? RUN_WAITS : json_slice_is(state, "paused") ? RUN_PAUSED : RUN_RUNS;
 }
 
-/* The check of a tool's source runs nothing: no event tells of its beginning or end, so it is no row. */
+/* The check of a tool's source runs nothing: it has no events, so it is no row. */
 static bool runs_nothing(struct json_slice item)
 {
 	char method[64] = "";

@@ -3,7 +3,7 @@
  * The executions that the console knows of, made from events alone.
  *
  * Events are applied in the order in which they came. A run that was not seen from its start is there with what is known of it. There is a bound on their number, and one on the
- * output that is kept of each and of all; those that ended longest ago go first. Whoever wants to remember a run keeps its id.
+ * output that is kept of each and of all; those that ended longest ago go first. A view that remembers a run keeps its id.
  */
 #ifndef CORDON_TUI_MODEL_RUNS_H
 #define CORDON_TUI_MODEL_RUNS_H
@@ -26,7 +26,7 @@ struct run {
 	uint64_t number;                   /* counts up; the order in which they became known */
 	char id[RUN_ID_MAX];               /* visible */
 	char command[400];                 /* the command line; visible */
-	char ended_by[16];                 /* "": by itself, or not told */
+	char ended_by[16];                 /* "": by itself, or not known */
 	char name[160], program[24], tier[24], policy[72], error[400], failure[48]; /* visible */
 	struct { char name[96], user[96]; int64_t version; } tool; /* whose call it was; visible */
 	enum run_state state;
@@ -39,13 +39,13 @@ struct run {
 	uint64_t events;
 	struct series cpu, use;
 	struct buffer limits, confinement, files; /* JSON of the events, as it came */
-	struct buffer shown;               /* the answer to sandbox.show; empty until somebody asked */
+	struct buffer shown;               /* the answer to sandbox.show; empty until it was asked for */
 	bool asked, asked_at_end;          /* for it; and after the end */
 	unsigned answers;                  /* how many came */
 	struct lines output;
 	char rest[2][4];                   /* per stream, of a character that was cut */
 	size_t rest_length[2];
-	int open_stream;                   /* whose last line lacks its newline; -1: nobody's */
+	int open_stream;                   /* whose last line lacks its newline; -1: none */
 };
 
 struct runs;

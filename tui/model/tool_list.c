@@ -95,7 +95,7 @@ bool tool_take(struct tool *t, struct json_slice item)
 			if (is_named(key, KEYS[i]))
 				members[i] = value;
 	}
-	/* A hash that is too short to be told from another is none to decide by. */
+	/* A hash that is ambiguous is none to decide by. */
 	return set_key(t, members) && strlen(t->hash) >= 16;
 }
 

@@ -14,7 +14,7 @@ struct tui_options {
 	int fd;                      /* a connection that is there already, which becomes the console's; -1: none */
 	const char *request;         /* with fd: the line of the one request whose answer is wanted; its first member must not be an id */
 	size_t request_length;
-	void (*on_event)(void *argument, struct json_slice event); /* or NULL: every event is told there, too */
+	void (*on_event)(void *argument, struct json_slice event); /* or NULL: gets every event, too */
 	void *on_event_argument;
 	bool plain;
 	const char *script;          /* path, or NULL */

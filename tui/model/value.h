@@ -31,7 +31,7 @@ bool value_item(struct json_slice array, size_t *at, struct json_slice *item);
 /* Appends the visible form of any value on one line: strings as text, everything else as JSON. */
 void value_shown(struct json_slice value, struct buffer *out);
 
-/* Appends JSON with every character that acts on a terminal or hides in it as \uXXXX: the same value, fit for a file that somebody will look at. */
+/* Appends JSON with every character that acts on a terminal or hides in it as \uXXXX: the same value, fit for a file that is shown on a terminal. */
 void value_safe_json(struct json_slice value, struct buffer *out);
 
 /* RFC 3339 in UTC, as events have it, to nanoseconds since 1970; 0 when it is none. */

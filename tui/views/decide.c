@@ -61,7 +61,7 @@ static bool keep_marked(struct console *c)
 	return count > 0 && count <= AT_ONCE_MOST;
 }
 
-/* All of them, each told from every other: names lose their middle before they lose their ends, and the hash says the rest. */
+/* All of them, each distinct: names lose their middle before they lose their ends, and the hash says the rest. */
 static void name_them(const struct console *c, struct buffer *out)
 {
 	char name[sizeof c->decision.tools->name + 2], user[sizeof c->decision.tools->user + 2];

@@ -279,7 +279,7 @@ int loop_plain(struct console *c, struct error *err)
 	if (!p)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping commands");
 	signal(SIGPIPE, SIG_IGN);
-	/* Keys of a request's own console are not the program's; without a terminal there is nobody to type. */
+	/* Keys of a request's own console are not the program's; without a terminal there are none. */
 	p->input_ended = c->options->request && !isatty(STDIN_FILENO);
 	while (!c->quit) {
 		struct pollfd ready[2] = { { c->link.fd, link_wants(&c->link), 0 }, { p->input_ended ? -1 : STDIN_FILENO, POLLIN, 0 } };

@@ -157,7 +157,7 @@ static void make(struct console *c, struct run *run)
 		make_program(c, run);
 		c->detail.program_of = run->answers;
 	}
-	/* Whoever reads the program goes on reading it when there is more above. */
+	/* The cursor stays in the program when rows are added above it. */
 	if (before > 0 && c->detail.page.top >= before)
 		c->detail.page.top += lines_count(&c->detail.head) - before;
 	c->detail.stale = false;

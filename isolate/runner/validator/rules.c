@@ -3,7 +3,7 @@
  * The tables of rules, made from the .def files, and lookups in them.
  *
  * Each table is one dictionary from str to row number, built once and then only read. A name that comes from a parsed tree is an exact
- * str; whoever passes anything else must have checked its type first, because hashing a subclass would run its code.
+ * str; callers check the type first, because hashing a subclass would run its code.
  */
 #include "isolate/runner/validator/rules.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who binds which name: the scopes of a body, as the interpreter's own symbol table would see them.
+ * Where each name is bound: the scopes of a body, as the interpreter's own symbol table would see them.
  *
  * Scope 0 is the module that the body is wrapped in, scope 1 is the body's own function. A first walk binds names, a second one asks.
  */

@@ -2,7 +2,7 @@
 /*
  * What the validator found: a bounded list of refusals, each with its rule, place and rewrite.
  *
- * All of them are collected, not just the first, because a model that is told one mistake at a time retries once per mistake.
+ * All of them are collected, not just the first, because a model that gets one mistake at a time retries once per mistake.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H

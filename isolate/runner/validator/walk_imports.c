@@ -3,7 +3,7 @@
  * Imports, and what is done with imported names.
  *
  * A name can stand for several imports (two branches, one alias), so each of them is followed. A chain of attributes is resolved module
- * by module; a module itself is never a value, because nobody can follow it from there.
+ * by module; a module itself is never a value, because the walk cannot follow it from there.
  */
 #include "isolate/runner/validator/walk.h"
 
