@@ -25,7 +25,7 @@ struct entry {
 	uint64_t ino;
 	uint32_t name;   /* where it begins in the names */
 	uint8_t type;    /* DT_... */
-	bool told;       /* it has its event; a READDIR that ends before it is followed by one that begins with it */
+	bool emitted;       /* it has its event; a READDIR that ends before it is followed by one that begins with it */
 };
 
 struct listing {
@@ -136,7 +136,7 @@ static int take(struct view *v, fuse_req_t req, const struct node *n, struct lis
 		if (verdict.rule >= 0 && raw->type == DT_DIR)
 			object_set_add(&v->hidden, n->dev, raw->ino, true, verdict.rule);
 		if (verdict.rule >= 0)
-			view_tell(v, req, EVENT_DENIED, EVENT_LIST, verdict.rule, NULL);
+			view_emit(v, req, EVENT_DENIED, EVENT_LIST, verdict.rule, NULL);
 		return 0;
 	}
 	return add(l, raw->name, view_number(v, n->dev, raw->ino), raw->type);
@@ -275,7 +275,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (status == 0 && n->kind == NODE_HOST)
 		status = open_host(v, req, n, &l->fd, &mtime_ns);
 	if (status == 0 && n->kind != NODE_TOP)
-		view_tell(v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
+		view_emit(v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
 	if (status) {
 		listing_free(l);
 		fuse_reply_err(req, status);
@@ -312,9 +312,9 @@ static int describe(struct view *v, fuse_req_t req, struct node *n, struct listi
 	int rule = VIEW_NO_RULE;
 
 	if (view_child_path(v, n, name) != 0 || view_resolve(v, n, name, l->fd, &found, &out->attr, &rule) != 0) {
-		if (!e->told && rule != VIEW_NO_RULE && rule != VIEW_ABSENT)
-			view_tell(v, req, EVENT_DENIED, EVENT_LIST, rule, NULL);
-		e->told = true;
+		if (!e->emitted && rule != VIEW_NO_RULE && rule != VIEW_ABSENT)
+			view_emit(v, req, EVENT_DENIED, EVENT_LIST, rule, NULL);
+		e->emitted = true;
 		return ENOENT;
 	}
 	child = tree_enter(v->tree, n, name, &found);

@@ -190,7 +190,7 @@ static int check_names(struct check *c, uint32_t i, const char *source, const st
 	if (policy_rule_is_built_in(c->v->policy, rule) && hidden->rule >= 0)
 		return 0;
 	return error_set(c->err, FAILURE_BAD_OPTION, 0, "%s is also the name of something that is hidden by %s (%s); a secret is shown only where it is named by its own path", source,
-			 policy_rule_id(c->v->policy, rule), policy_rule_pattern(c->v->policy, policy_rule_told(c->v->policy, rule)));
+			 policy_rule_id(c->v->policy, rule), policy_rule_pattern(c->v->policy, policy_rule_shown(c->v->policy, rule)));
 }
 
 int named_check(struct view *v, const struct plan *p, char *const *paths, struct error *err)

@@ -107,7 +107,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 	} else if (rule == VIEW_ABSENT) {
 		fuse_reply_entry(req, &absent);
 	} else if (rule != VIEW_NO_RULE) {
-		view_tell(v, req, EVENT_DENIED, EVENT_READ, rule, NULL);
+		view_emit(v, req, EVENT_DENIED, EVENT_READ, rule, NULL);
 		fuse_reply_err(req, ENOENT);
 	} else {
 		fuse_reply_err(req, status);
@@ -310,7 +310,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (flags & (EVENT_WRITE | EVENT_TRUNCATE)) {
-		view_tell(v, req, EVENT_DENIED, flags, EVENT_RULE_READ_ONLY, NULL);
+		view_emit(v, req, EVENT_DENIED, flags, EVENT_RULE_READ_ONLY, NULL);
 		fuse_reply_err(req, EROFS);
 		return;
 	}
@@ -327,7 +327,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fi->fh = n->kind == NODE_MASK ? MASK_HANDLE | (uint64_t)n->verdict.rule : EMPTY_HANDLE;
 		fi->keep_cache = 1;
 	}
-	view_tell(v, req, EVENT_OPENED, flags, n->verdict.rule, NULL);
+	view_emit(v, req, EVENT_OPENED, flags, n->verdict.rule, NULL);
 	if (fuse_reply_open(req, fi) == -ENOENT && fi->fh < MASK_HANDLE)
 		let_go(n, (int)fi->fh);
 }

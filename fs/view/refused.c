@@ -34,7 +34,7 @@ static void refuse(fuse_req_t req, fuse_ino_t ino, const char *name, uint32_t fl
 	}
 	status = name && n->parent ? view_child_path(v, n, name) : view_path(v, n);
 	if (status == 0)
-		view_tell(v, req, EVENT_DENIED, EVENT_WRITE | flags, EVENT_RULE_READ_ONLY, NULL);
+		view_emit(v, req, EVENT_DENIED, EVENT_WRITE | flags, EVENT_RULE_READ_ONLY, NULL);
 	fuse_reply_err(req, status ? status : EROFS);
 }
 
@@ -191,13 +191,13 @@ int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags)
 
 int view_full(struct view *v, fuse_req_t req, uint32_t flags)
 {
-	view_tell(v, req, EVENT_DENIED, flags, EVENT_RULE_DESCRIPTORS, NULL);
+	view_emit(v, req, EVENT_DENIED, flags, EVENT_RULE_DESCRIPTORS, NULL);
 	return ENFILE; /* EMFILE would say that the program itself has too many open */
 }
 
-void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
+void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
 {
-	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_told(v->policy, rule), .count = 1 };
+	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_shown(v->policy, rule), .count = 1 };
 	const struct asker *asker;
 	int64_t now_ns;
 	struct timespec now;

@@ -156,7 +156,7 @@ int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags);
 int view_full(struct view *v, fuse_req_t req, uint32_t flags);
 
 /* Says that something was opened or refused. path NULL: v->full. */
-void view_tell(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);
+void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);
 
 /* The low-level operations over a struct view as user data: reading, directories, and all that is refused. */
 void view_operations(struct fuse_lowlevel_ops *ops);

@@ -198,7 +198,7 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 	slot->since_ns = now_ns;
 }
 
-static void tell_dropped(struct event_sink *s)
+static void emit_dropped(struct event_sink *s)
 {
 	struct event_head h = { .kind = EVENT_DROPPED, .rule = -1, .count = s->dropped };
 
@@ -223,7 +223,7 @@ int event_flush(struct event_sink *s, int64_t now_ns)
 		s->sent_ns = now_ns;
 	}
 	if (room)
-		tell_dropped(s);
+		emit_dropped(s);
 	if (s->front < s->back)
 		return room ? (int)(BATCH_NS / 1000000) : 100;
 	return s->waiting > 0 ? 250 : -1;
@@ -238,7 +238,7 @@ void event_finish(struct event_sink *s)
 		release(s, &s->slots[i]);
 	if (s->socket < 0)
 		return;
-	tell_dropped(s);
+	emit_dropped(s);
 	store(s, &h, "", 0);
 	/* The reader may have been stopped for a while. One that is gone hangs up. */
 	while (!send_all(s))

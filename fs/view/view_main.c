@@ -97,7 +97,7 @@ static int check_trees(struct start *s)
 		verdict = policy_decide(s->view->policy, s->paths[i], plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME);
 		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
 			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "%s is named to be shown, and hidden by %s (%s): of two equal rules the one that hides wins", s->paths[i],
-					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, policy_rule_told(s->view->policy, verdict.rule)));
+					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, policy_rule_shown(s->view->policy, verdict.rule)));
 	}
 	return 0;
 }

@@ -32,7 +32,7 @@ struct rule {
 	enum policy_content holds; /* what a file must hold for the rule to count */
 	bool literal;            /* a path written out */
 	bool last_literal, any_depth, built_in;
-	int16_t told;            /* index of the rule that it stands for; its own, as a rule */
+	int16_t shown_as;            /* index of the rule that it stands for; its own, as a rule */
 	char *content;
 	size_t content_length;
 };
@@ -142,7 +142,7 @@ static int add(struct policy *p, const char *id, const char *pattern, struct rul
 	r.last_literal = glob_is_literal(r.last, r.last_length);
 	/* "**" + one component: nothing is left to compare once that component has matched. */
 	r.any_depth = strncmp(r.pattern, "**/", 3) == 0 && r.last == r.pattern + 3 && strcmp(r.last, "**") != 0;
-	r.told = (int16_t)p->count;
+	r.shown_as = (int16_t)p->count;
 	p->rules[p->count] = r;
 	if (enter(p, (int16_t)p->count) < 0) {
 		free_rule(&r);
@@ -180,7 +180,7 @@ int policy_hide_as(struct policy *p, int rule, const char *path)
 	int added = add(p, p->rules[rule].id, path, (struct rule){ .effect = EFFECT_HIDE, .literal = true, .built_in = p->rules[rule].built_in });
 
 	if (added >= 0)
-		p->rules[added].told = p->rules[rule].told;
+		p->rules[added].shown_as = p->rules[rule].shown_as;
 	return added;
 }
 
@@ -385,9 +385,9 @@ bool policy_content_found(enum policy_content content, const char *bytes, size_t
 	return content == POLICY_HOLDS_ANYTHING;
 }
 
-int policy_rule_told(const struct policy *p, int rule)
+int policy_rule_shown(const struct policy *p, int rule)
 {
-	return rule >= 0 && (size_t)rule < p->count ? p->rules[rule].told : rule;
+	return rule >= 0 && (size_t)rule < p->count ? p->rules[rule].shown_as : rule;
 }
 
 size_t policy_rule_count(const struct policy *p)

@@ -68,7 +68,7 @@ bool policy_content_found(enum policy_content content, const char *bytes, size_t
 struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name);
 
 /* The rule that events name for a rule: itself, or the one that policy_hide_as() was given. */
-int policy_rule_told(const struct policy *p, int rule);
+int policy_rule_shown(const struct policy *p, int rule);
 size_t policy_rule_count(const struct policy *p);
 const char *policy_rule_id(const struct policy *p, int rule);       /* "unnamed" for POLICY_RULE_NONE */
 const char *policy_rule_pattern(const struct policy *p, int rule);  /* as it is matched; "" for none */

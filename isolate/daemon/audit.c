@@ -297,7 +297,7 @@ static void keep_decisions(struct audit *a, const char *lines, size_t length)
 }
 
 /* The numbers that are missing from the log, in a line that has the last of them. */
-static bool tell_missing(struct audit *a)
+static bool write_missing(struct audit *a)
 {
 	unsigned long long count = a->next - a->missing;
 	char line[DROPPED_LINE_MAX + 1];
@@ -317,7 +317,7 @@ void audit_write(struct audit *a, const char *lines, size_t length, uint64_t nex
 		rotate(a);
 	else
 		find_again(&a->log);
-	if ((a->missing && !tell_missing(a)) || !append(&a->log, lines, length)) {
+	if ((a->missing && !write_missing(a)) || !append(&a->log, lines, length)) {
 		a->failed++;
 		if (!a->missing) {
 			fprintf(stderr, "cordon serve: the audit log %s cannot be written: %s; what happens meanwhile will be missing\n", a->log.path, error_errno_name(errno));

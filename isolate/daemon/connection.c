@@ -87,7 +87,7 @@ void connection_send(struct connection *c, const void *bytes, size_t length)
 
 /* ---- events ---- */
 
-static void tell_dropped(struct connection *c, uint64_t count)
+static void send_dropped(struct connection *c, uint64_t count)
 {
 	static const char HEAD[] = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
 	char line[DROPPED_LINE_MAX];
@@ -112,7 +112,7 @@ static void pump(struct connection *c, size_t most)
 		if (!line) {
 			uint64_t missed = bus_oldest(bus) - c->cursor;
 
-			tell_dropped(c, missed);
+			send_dropped(c, missed);
 			c->cursor += missed;
 			continue;
 		}

@@ -411,7 +411,7 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 }
 
 /* Errands and validations run no program and have no events. */
-static bool is_told_of(const struct job *j)
+static bool has_events(const struct job *j)
 {
 	return !j->is_errand && (j->method == METHOD_RUN || j->method == METHOD_EXECUTE || j->method == METHOD_TOOL_CALL);
 }
@@ -454,7 +454,7 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	}
 	start_next(s);
 	j = job_find(s, name.execution_id);
-	if (j && j->state == JOB_WAITS && is_told_of(j))
+	if (j && j->state == JOB_WAITS && has_events(j))
 		publish_queued(j);
 	return j;
 }

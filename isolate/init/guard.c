@@ -58,7 +58,7 @@ static void finish_off(void)
 	for (;;) {
 		pid_t pid;
 
-		watch_kill_all(false);
+		usage_kill_all(false);
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 			;
 		if (pid < 0 && errno == ECHILD)

@@ -64,11 +64,11 @@ static bool send_patiently(struct proc_reporter *r, const struct report *report,
 	return true;
 }
 
-static bool tell_process(struct proc_reporter *r, pid_t pid)
+static bool send_process(struct proc_reporter *r, pid_t pid)
 {
 	struct report report;
 	char stat[1024];
-	bool has_memory = false, was_told;
+	bool has_memory = false, was_sent;
 	ssize_t length;
 	int pidfd;
 
@@ -88,14 +88,14 @@ static bool tell_process(struct proc_reporter *r, pid_t pid)
 		length = proc_file_command(pid, report.context, sizeof report.context);
 	}
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	was_told = send_patiently(r, &report, pidfd);
+	was_sent = send_patiently(r, &report, pidfd);
 	if (pidfd >= 0)
 		close(pidfd);
-	return was_told;
+	return was_sent;
 }
 
 /* Returns whether it was sent. */
-static bool tell_gone(struct proc_reporter *r, pid_t pid, int status, bool is_known)
+static bool send_gone(struct proc_reporter *r, pid_t pid, int status, bool is_known)
 {
 	struct report report;
 
@@ -116,7 +116,7 @@ static void take(void *context, pid_t pid)
 			return;
 		}
 	/* One that found no room is new again the next time. */
-	if (r->count == ROSTER_MOST || !tell_process(r, pid))
+	if (r->count == PROCESSES_MOST || !send_process(r, pid))
 		return;
 	r->known[r->count].pid = pid;
 	r->known[r->count++].seen = true;
@@ -166,7 +166,7 @@ static uint64_t read_no_route(void)
 
 static void sample(struct proc_reporter *r)
 {
-	struct watch_totals totals = { 0, 0 };
+	struct usage_totals totals = { 0, 0 };
 	struct cpu cpu = { 0 };
 	struct rusage reaped;
 	struct statvfs workspace;
@@ -174,8 +174,8 @@ static void sample(struct proc_reporter *r)
 	uint64_t no_route = r->own_network ? read_no_route() : 0;
 
 	report_init(&report, REPORT_SAMPLE);
-	watch_look(r->whole_namespace, &totals);
-	watch_each(r->whole_namespace, add_cpu, &cpu);
+	usage_read(r->whole_namespace, &totals);
+	usage_each_process(r->whole_namespace, add_cpu, &cpu);
 	report.usage.user_us = cpu.ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (getrusage(RUSAGE_CHILDREN, &reaped) == 0)
 		report.usage.user_us += (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000000 + (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec);
@@ -196,9 +196,9 @@ void proc_reporter_look(struct proc_reporter *r, bool sample_now)
 
 	for (unsigned i = 0; i < r->count; i++)
 		r->known[i].seen = false;
-	if (watch_each(r->whole_namespace, take, r) == 0)
+	if (usage_each_process(r->whole_namespace, take, r) == 0)
 		for (unsigned i = 0; i < r->count;) {
-			if (r->known[i].seen || !tell_gone(r, r->known[i].pid, 0, false)) {
+			if (r->known[i].seen || !send_gone(r, r->known[i].pid, 0, false)) {
 				i++;
 				continue;
 			}
@@ -215,15 +215,15 @@ void proc_reporter_look(struct proc_reporter *r, bool sample_now)
 void proc_reporter_look_last(struct proc_reporter *r)
 {
 	r->patience_ms = LAST_PATIENCE_MS;
-	watch_each(r->whole_namespace, take, r);
+	usage_each_process(r->whole_namespace, take, r);
 }
 
 void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status)
 {
-	bool was_told = tell_gone(r, pid, status, true);
+	bool was_sent = send_gone(r, pid, status, true);
 
 	/* A report that found no room is sent the next time, without its status. */
-	for (unsigned i = 0; was_told && i < r->count; i++)
+	for (unsigned i = 0; was_sent && i < r->count; i++)
 		if (r->known[i].pid == pid) {
 			r->known[i] = r->known[--r->count];
 			break;

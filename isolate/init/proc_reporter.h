@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ROSTER_MOST 1024          /* processes that are kept apart; more than that are only counted */
+#define PROCESSES_MOST 1024          /* processes that are kept apart; more than that are only counted */
 #define ROSTER_SAMPLE_NS INT64_C(250000000)
 
 struct proc_reporter {
@@ -25,10 +25,10 @@ struct proc_reporter {
 	int64_t sampled_ns;
 	uint64_t no_route;            /* the kernel's counter at the last sample */
 	unsigned count;
-	struct { pid_t pid; bool seen; } known[ROSTER_MOST];
+	struct { pid_t pid; bool seen; } known[PROCESSES_MOST];
 };
 
-/* Begins with a report of the program's process. whole_namespace as for watch_look; own_network: the network namespace is the sandbox's alone. */
+/* Begins with a report of the program's process. whole_namespace as for usage_read; own_network: the network namespace is the sandbox's alone. */
 void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
 
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */

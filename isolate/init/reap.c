@@ -60,15 +60,15 @@ static bool whole_namespace(const struct loop *l)
 static void end_all(struct loop *l)
 {
 	l->ending = true;
-	watch_kill_all(whole_namespace(l));
+	usage_kill_all(whole_namespace(l));
 }
 
-static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now);
+static bool look(struct loop *l, uint32_t just_ended, struct usage_totals *now);
 
 /* Reaps the children that have ended. Returns false when no child is left. */
 static bool reap(struct loop *l)
 {
-	struct watch_totals now;
+	struct usage_totals now;
 
 	for (;;) {
 		int status;
@@ -100,7 +100,7 @@ static bool reap(struct loop *l)
 			if (!(l->limits->flags & LIMIT_WAIT_ALL))
 				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
-			watch_kill_all(false); /* its orphans have become children of ours */
+			usage_kill_all(false); /* its orphans have become children of ours */
 		}
 	}
 }
@@ -131,7 +131,7 @@ static bool listen_to(struct loop *l, int lifeline)
 	if (byte != REAP_PAUSE && byte != REAP_RESUME)
 		return true;
 	l->paused = byte == REAP_PAUSE;
-	watch_signal_all(whole_namespace(l), l->paused ? SIGSTOP : SIGCONT);
+	usage_signal_all(whole_namespace(l), l->paused ? SIGSTOP : SIGCONT);
 	proc_reporter_say_paused(lifeline, l->paused);
 	return true;
 }
@@ -147,20 +147,20 @@ static bool is_full(const char *path)
  * What is used now, and which limits are reached by it. So many processes lived beside those that are seen
  * until just now. Returns false where that cannot be seen.
  */
-static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now)
+static bool look(struct loop *l, uint32_t just_ended, struct usage_totals *now)
 {
 	struct report_usage *usage = &l->ended->usage;
 
 	/* Most programs leave no process behind, and kill(2) shows that for less than reading /proc costs. */
 	if (whole_namespace(l) && kill(-1, 0) != 0 && errno == ESRCH)
-		*now = (struct watch_totals){ 0 };
-	else if (watch_look(whole_namespace(l), now) != 0)
+		*now = (struct usage_totals){ 0 };
+	else if (usage_read(whole_namespace(l), now) != 0)
 		return false;
 	usage->watch_samples++;
 	now->processes += just_ended;
 	/* A sum that counts shared pages once for each process says only that a closer look is worth its price. */
 	if (l->limits->memory_bytes > 0 && now->bytes > l->limits->memory_bytes)
-		now->bytes = watch_exact(whole_namespace(l), now->processes);
+		now->bytes = usage_exact_memory(whole_namespace(l), now->processes);
 	if (now->bytes > usage->peak_memory_bytes && now->bytes != UINT64_MAX)
 		usage->peak_memory_bytes = now->bytes;
 	if (now->processes > usage->peak_processes)
@@ -175,10 +175,10 @@ static bool look(struct loop *l, uint32_t just_ended, struct watch_totals *now)
 static void watch(struct loop *l)
 {
 	uint64_t most = l->limits->memory_bytes;
-	struct watch_totals now;
+	struct usage_totals now;
 
 	if (l->paused && !l->ending)
-		watch_signal_all(whole_namespace(l), SIGSTOP); /* a child whose fork(2) ran while the others were stopped */
+		usage_signal_all(whole_namespace(l), SIGSTOP); /* a child whose fork(2) ran while the others were stopped */
 	if (l->reporter)
 		proc_reporter_look(l->reporter, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
@@ -236,7 +236,7 @@ static int open_signals(bool guarded)
 
 static int open_timer(void)
 {
-	const struct itimerspec interval = { { 0, WATCH_INTERVAL_NS }, { 0, WATCH_INTERVAL_NS } };
+	const struct itimerspec interval = { { 0, USAGE_INTERVAL_NS }, { 0, USAGE_INTERVAL_NS } };
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	if (fd >= 0 && timerfd_settime(fd, 0, &interval, NULL) != 0) {
@@ -274,7 +274,7 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 		if ((polled[2].revents & POLLIN) && read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
 			watch(&l);
 			if (l.ending)
-				watch_kill_all(whole_namespace(&l)); /* a child whose fork(2) ran while the others were killed */
+				usage_kill_all(whole_namespace(&l)); /* a child whose fork(2) ran while the others were killed */
 		}
 	}
 	if (l.reporter)

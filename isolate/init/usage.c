@@ -31,7 +31,7 @@ struct visit {
 	uint64_t bytes, shared;
 	uint32_t count;
 	int number;                               /* the signal to send */
-	void (*told)(void *context, pid_t pid);
+	void (*callback)(void *context, pid_t pid);
 	void *context;
 };
 
@@ -115,19 +115,19 @@ static void signal_one(struct visit *v, pid_t pid)
 	kill(pid, v->number);
 }
 
-static void tell_one(struct visit *v, pid_t pid)
+static void call_back(struct visit *v, pid_t pid)
 {
-	v->told(v->context, pid);
+	v->callback(v->context, pid);
 }
 
-int watch_each(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context)
+int usage_each_process(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context)
 {
-	struct visit v = { .act = tell_one, .told = act, .context = context };
+	struct visit v = { .act = call_back, .callback = act, .context = context };
 
 	return visit_all(whole_namespace, &v);
 }
 
-void watch_signal_all(bool whole_namespace, int number)
+void usage_signal_all(bool whole_namespace, int number)
 {
 	struct visit v = { .act = signal_one, .number = number };
 
@@ -137,7 +137,7 @@ void watch_signal_all(bool whole_namespace, int number)
 		visit_all(false, &v);
 }
 
-int watch_look(bool whole_namespace, struct watch_totals *totals)
+int usage_read(bool whole_namespace, struct usage_totals *totals)
 {
 	struct visit v = { .act = add_memory };
 	int status = visit_all(whole_namespace, &v);
@@ -149,7 +149,7 @@ int watch_look(bool whole_namespace, struct watch_totals *totals)
 	return status;
 }
 
-uint64_t watch_exact(bool whole_namespace, uint32_t processes)
+uint64_t usage_exact_memory(bool whole_namespace, uint32_t processes)
 {
 	struct visit v = { .act = add_share };
 	uint64_t ipc;
@@ -161,7 +161,7 @@ uint64_t watch_exact(bool whole_namespace, uint32_t processes)
 	return v.bytes;
 }
 
-unsigned watch_kill_all(bool whole_namespace)
+unsigned usage_kill_all(bool whole_namespace)
 {
 	struct visit v = { .act = kill_one };
 

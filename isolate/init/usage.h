@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define WATCH_INTERVAL_NS 20000000L /* 20 ms: at 2 GB/s a program gets 40 MB past its limit */
+#define USAGE_INTERVAL_NS 20000000L /* 20 ms: at 2 GB/s a program gets 40 MB past its limit */
 
-struct watch_totals {
+struct usage_totals {
 	uint64_t bytes;     /* of memory; UINT64_MAX when some of it cannot be read */
 	uint32_t processes; /* threads each count */
 };
@@ -23,23 +23,23 @@ struct watch_totals {
  * Looks at every process but the caller: all that /proc shows when the caller is PID 1 of its namespace, else all descendants of the caller (it must be
  * their subreaper). Returns 0, or -1 with errno when /proc cannot be read.
  */
-int watch_look(bool whole_namespace, struct watch_totals *totals);
+int usage_read(bool whole_namespace, struct usage_totals *totals);
 
 /*
  * What the same processes, so many, hold by their proportional sizes, in bytes. System V memory can
  * be among the mapped shared memory, so the larger of the two sums counts: a program that has both apart
  * holds at most twice the limit.
  */
-uint64_t watch_exact(bool whole_namespace, uint32_t processes);
+uint64_t usage_exact_memory(bool whole_namespace, uint32_t processes);
 
 /* Calls act for each of those processes. Returns 0, or -1 with errno when /proc cannot be read. */
-int watch_each(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context);
+int usage_each_process(bool whole_namespace, void (*act)(void *context, pid_t pid), void *context);
 
 /* Sends SIGSTOP or SIGCONT to each of them. */
-void watch_signal_all(bool whole_namespace, int number);
+void usage_signal_all(bool whole_namespace, int number);
 
-/* Sends SIGKILL to every process that watch_look would count. Returns how many. */
-unsigned watch_kill_all(bool whole_namespace);
+/* Sends SIGKILL to every process that usage_read would count. Returns how many. */
+unsigned usage_kill_all(bool whole_namespace);
 
 /* How much memory a process, and the System V IPC of a namespace, hold: proc_pid_status(5), proc_pid_smaps(5), proc_sysvipc(5). */
 

@@ -38,8 +38,8 @@ struct emitter {
 	int error;               /* of the write that failed */
 	bool stalled;            /* was waited for in vain; not again until it has taken everything */
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
-	uint64_t sequence, lost, untold;
-	uint64_t budget, told;   /* bytes; no budget: 0 */
+	uint64_t sequence, lost, unreported;
+	uint64_t budget, written;   /* bytes; no budget: 0 */
 	bool spent, exempt;      /* the budget; the line at hand from it */
 	time_t second;           /* whose text is in stamp */
 	char stamp[24];
@@ -260,11 +260,11 @@ static void wait_for_room(struct emitter *e)
 
 static void store(struct emitter *e)
 {
-	e->told += e->length + 3;
+	e->written += e->length + 3;
 	memcpy(e->bytes + e->end + e->length, "}}\n", 3);
 	if (e->too_long || e->lost_reader || e->end > MOST_WAITING + (e->last ? RESERVE : 0) || e->length + 3 > room(e)) {
 		e->lost++;
-		e->untold++;
+		e->unreported++;
 	} else {
 		e->end += e->length + 3;
 	}
@@ -273,12 +273,12 @@ static void store(struct emitter *e)
 
 static void end(struct emitter *e)
 {
-	if (e->last || e->exempt || e->budget == 0 || e->told + e->length + 3 <= e->budget) {
+	if (e->last || e->exempt || e->budget == 0 || e->written + e->length + 3 <= e->budget) {
 		store(e);
 		return;
 	}
 	e->lost++;
-	e->untold++;
+	e->unreported++;
 	e->length = 0;
 	if (e->spent)
 		return;
@@ -290,13 +290,13 @@ static void end(struct emitter *e)
 }
 
 /* What was dropped is said before whatever comes next. */
-static void tell_dropped(struct emitter *e)
+static void emit_dropped(struct emitter *e)
 {
-	uint64_t count = e->untold;
+	uint64_t count = e->unreported;
 
 	if (count == 0 || e->lost_reader || (e->spent && !e->last) || e->end > MOST_WAITING || room(e) < 2 * EMITTER_LINE_MAX)
 		return;
-	e->untold = 0;
+	e->unreported = 0;
 	begin(e, EVENT_TYPE_EVENTS_DROPPED, 0);
 	emit_number(e, EVENT_FIELD_COUNT, (int64_t)count);
 	end(e);
@@ -307,7 +307,7 @@ void emit_begin(struct emitter *e, enum event_type type, int64_t time_ns)
 	if (e->mode == EMITTER_WAITS)
 		wait_for_room(e);
 	settle(e);
-	tell_dropped(e);
+	emit_dropped(e);
 	begin(e, type, time_ns);
 }
 

@@ -62,7 +62,7 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 	return 0;
 }
 
-static void tell_policy(struct event_log *log, const struct options *o, enum command_set set)
+static void emit_policy(struct event_log *log, const struct options *o, enum command_set set)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 	char text[2 * sizeof digest + 1];
@@ -76,7 +76,7 @@ static void tell_policy(struct event_log *log, const struct options *o, enum com
 	buffer_free(&policy);
 }
 
-static void tell_limits(struct event_log *log, const struct options *o)
+static void emit_limits(struct event_log *log, const struct options *o)
 {
 	const struct { const char *key; int64_t value; } rows[] = {
 		{ "timeout_ms", o->timeout_us / 1000 }, { "memory_bytes", o->memory_bytes }, { "pids", o->pids }, { "nofile", o->nofile },
@@ -97,7 +97,7 @@ static void tell_limits(struct event_log *log, const struct options *o)
 	buffer_free(&text);
 }
 
-static void tell_confinement(struct event_log *log, const struct result *r)
+static void emit_confinement(struct event_log *log, const struct result *r)
 {
 	struct buffer confinement = BUFFER_INIT;
 	struct json_writer w;
@@ -126,7 +126,7 @@ static size_t cut_off(const char *bytes, size_t length)
 }
 
 /* The words, where they are more than the name, as far as a piece holds them. What is cut is cut in front of a character. */
-static void tell_command(struct event_log *log, const struct program *p)
+static void emit_command(struct event_log *log, const struct program *p)
 {
 	struct buffer command = BUFFER_INIT;
 	size_t words = p->kind == PROGRAM_SCRIPT;
@@ -154,15 +154,15 @@ void event_log_started(struct event_log *log, const struct options *o, const str
 	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_STARTED, 0);
 	emit_number(log->emitter, EVENT_FIELD_SCHEMA, EVENTS_SCHEMA);
 	emit_text(log->emitter, EVENT_FIELD_VERSION, PACKAGE_VERSION);
-	tell_policy(log, o, p->kind == PROGRAM_BODY ? FOR_EXEC : FOR_RUN);
+	emit_policy(log, o, p->kind == PROGRAM_BODY ? FOR_EXEC : FOR_RUN);
 	emit_text(log->emitter, EVENT_FIELD_PROGRAM, KINDS[p->kind]);
 	if (name)
 		emit_bytes(log->emitter, EVENT_FIELD_NAME, name, strnlen(name, PIECE));
 	if (p->kind != PROGRAM_BODY)
-		tell_command(log, p);
+		emit_command(log, p);
 	emit_text(log->emitter, EVENT_FIELD_TIER, r->tier ? r->tier : o->tier);
-	tell_limits(log, o);
-	tell_confinement(log, r);
+	emit_limits(log, o);
+	emit_confinement(log, r);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -172,7 +172,7 @@ void event_log_confined(struct event_log *log, const struct result *r)
 	if (!log)
 		return;
 	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_CONFINED, 0);
-	tell_confinement(log, r);
+	emit_confinement(log, r);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -206,7 +206,7 @@ void event_log_file(struct event_log *log, const struct event *e, const char *ru
 	emit_end(log->emitter);
 }
 
-static void tell_output(struct event_log *log, bool is_error, const char *bytes, size_t length)
+static void emit_output(struct event_log *log, bool is_error, const char *bytes, size_t length)
 {
 	emit_begin(log->emitter, is_error ? EVENT_TYPE_OUTPUT_STDERR : EVENT_TYPE_OUTPUT_STDOUT, 0);
 	emit_bytes(log->emitter, EVENT_FIELD_TEXT, bytes, length);
@@ -239,7 +239,7 @@ void event_log_output(struct event_log *log, bool is_error, const char *bytes, s
 		memcpy(piece + had, bytes, taken);
 		cut = cut_off(piece, had + taken);
 		if (cut < had + taken)
-			tell_output(log, is_error, piece, had + taken - cut);
+			emit_output(log, is_error, piece, had + taken - cut);
 		memcpy(log->rest[is_error].bytes, piece + had + taken - cut, cut);
 		log->rest[is_error].length = cut;
 		bytes += taken;
@@ -290,14 +290,14 @@ int event_log_blocked(const struct event_log *log)
 }
 
 /* The others had their limit.hit when they were reached. */
-static void tell_limits_hit(struct event_log *log, const struct result *r)
+static void emit_limits_hit(struct event_log *log, const struct result *r)
 {
 	for (size_t i = 0; i < LIMIT_NAMES; i++)
 		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME && i != LIMIT_NAME_EVENT_SIZE && !(i == LIMIT_NAME_OUTPUT_SIZE && log->output_is_cut))
 			event_log_limit(log, limit_texts[i].word, r->limits[i].value);
 }
 
-static void tell_sums(struct event_log *log, const struct result *r)
+static void emit_sums(struct event_log *log, const struct result *r)
 {
 	const struct { bool is; const char *word; } seen[] = {
 		{ r->view.present, "files" }, { r->calls.watched, "syscalls" }, { log->observes_processes, "processes" }, { log->observes_network, "network" },
@@ -329,7 +329,7 @@ static void tell_sums(struct event_log *log, const struct result *r)
 	emit_words(log->emitter, EVENT_FIELD_OBSERVED, words, count);
 }
 
-static void tell_usage(struct event_log *log, const struct result *r)
+static void emit_usage(struct event_log *log, const struct result *r)
 {
 	struct buffer text = BUFFER_INIT;
 	struct json_writer w;
@@ -352,9 +352,9 @@ void event_log_close(struct event_log *log, struct result *r, const struct error
 	emit_last(log->emitter);
 	for (int is_error = 0; is_error < 2; is_error++)
 		if (log->rest[is_error].length > 0)
-			tell_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
+			emit_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
 	if (!err)
-		tell_limits_hit(log, r);
+		emit_limits_hit(log, r);
 	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_truth(log->emitter, EVENT_FIELD_SUCCESS, !err && r->success);
 	if (err)
@@ -371,8 +371,8 @@ void event_log_close(struct event_log *log, struct result *r, const struct error
 		emit_text(log->emitter, EVENT_FIELD_ENDED_BY, end_cause_words[cause]);
 	emit_duration(log->emitter, EVENT_FIELD_DURATION, r->duration_us);
 	if (!err)
-		tell_usage(log, r);
-	tell_sums(log, r);
+		emit_usage(log, r);
+	emit_sums(log, r);
 	emit_number(log->emitter, EVENT_FIELD_LOST, (int64_t)emitter_lost(log->emitter));
 	emit_end(log->emitter);
 	r->events.asked = log->to_file;

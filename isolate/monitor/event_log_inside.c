@@ -46,7 +46,7 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 	emit_flush(log->emitter);
 }
 
-static void tell_process(struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
+static void emit_process(struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
 {
 	log->observes_processes = true;
 	emit_begin(log->emitter, type, p->time_ns);
@@ -64,13 +64,13 @@ static void tell_process(struct event_log *log, enum event_type type, const stru
 void event_log_process(struct event_log *log, const struct process_seen *p)
 {
 	if (log)
-		tell_process(log, EVENT_TYPE_PROCESS_STARTED, p, 1);
+		emit_process(log, EVENT_TYPE_PROCESS_STARTED, p, 1);
 }
 
 void event_log_became(struct event_log *log, const struct process_seen *p, uint64_t count)
 {
 	if (log)
-		tell_process(log, EVENT_TYPE_PROCESS_EXECUTED, p, count);
+		emit_process(log, EVENT_TYPE_PROCESS_EXECUTED, p, count);
 }
 
 void event_log_gone(struct event_log *log, const struct process_seen *p, bool is_known, int status)
@@ -87,7 +87,7 @@ void event_log_gone(struct event_log *log, const struct process_seen *p, bool is
 	emit_flush(log->emitter);
 }
 
-static void tell_arguments(struct event_log *log, const struct refused_call *call)
+static void emit_arguments(struct event_log *log, const struct refused_call *call)
 {
 	struct buffer text = BUFFER_INIT;
 	struct json_writer w;
@@ -106,14 +106,14 @@ static void tell_arguments(struct event_log *log, const struct refused_call *cal
 	buffer_free(&text);
 }
 
-static void tell_who(struct event_log *log, const struct refused_call *call)
+static void emit_process_of_call(struct event_log *log, const struct refused_call *call)
 {
 	emit_number(log->emitter, EVENT_FIELD_PID, call->pid);
 	emit_bytes(log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
 	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)call->count);
 }
 
-static void tell_network(struct event_log *log, const struct refused_call *call, const char *rule)
+static void emit_net_denied(struct event_log *log, const struct refused_call *call, const char *rule)
 {
 	const char *name = call->to.host[0] ? call->to.host : rule;
 
@@ -126,7 +126,7 @@ static void tell_network(struct event_log *log, const struct refused_call *call,
 		emit_number(log->emitter, EVENT_FIELD_PORT, call->to.port);
 		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
 	}
-	tell_who(log, call);
+	emit_process_of_call(log, call);
 	emit_end(log->emitter);
 }
 
@@ -138,18 +138,18 @@ void event_log_call(struct event_log *log, const struct refused_call *call, cons
 		return;
 	strncat(rule, profile, sizeof rule - strlen(rule) - 1);
 	if (call->to.host[0]) {
-		tell_network(log, call, NETWORK_NONE);
+		emit_net_denied(log, call, NETWORK_NONE);
 	} else {
 		event_log_touched(log, "syscalls", false, call->name, strlen(call->name));
 		emit_begin(log->emitter, EVENT_TYPE_SYSCALL_DENIED, call->time_ns);
 		emit_text(log->emitter, EVENT_FIELD_SYSCALL, call->name);
-		tell_arguments(log, call);
+		emit_arguments(log, call);
 		emit_text(log->emitter, EVENT_FIELD_DECISION, "deny");
 		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
-		tell_who(log, call);
+		emit_process_of_call(log, call);
 		emit_end(log->emitter);
 	}
 	if (call->internet)
-		tell_network(log, call, rule);
+		emit_net_denied(log, call, rule);
 	emit_flush(log->emitter);
 }

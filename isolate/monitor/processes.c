@@ -218,7 +218,7 @@ static void begin(struct processes *p, struct event_log *log, struct process_see
 	event_log_process(log, seen);
 }
 
-static void tell_program(struct process *known, struct event_log *log, uint64_t count)
+static void emit_program(struct process *known, struct event_log *log, uint64_t count)
 {
 	struct process_seen seen = {
 		.time_ns = known->time_ns, .outside = known->outside, .inside = known->inside,
@@ -231,7 +231,7 @@ static void tell_program(struct process *known, struct event_log *log, uint64_t 
 static void release(struct process *known, struct event_log *log)
 {
 	if (known->held > 0)
-		tell_program(known, log, known->held);
+		emit_program(known, log, known->held);
 	known->held = 0;
 }
 
@@ -254,13 +254,13 @@ static void notice_program(struct process *known, struct event_log *log, const c
 	if (now_us - known->since_us >= WINDOW_US) {
 		release(known, log);
 		known->since_us = now_us;
-		known->told = 0;
+		known->emitted = 0;
 	}
 	free(known->command);
 	known->command = copy;
 	known->time_ns = time_ns;
-	if (known->told++ < EXECUTED_MOST)
-		tell_program(known, log, 1);
+	if (known->emitted++ < EXECUTED_MOST)
+		emit_program(known, log, 1);
 	else
 		known->held++;
 }
@@ -369,15 +369,15 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 		.time_ns = r->time_ns, .outside = outside_of(pidfd, &levels),
 		.inside = (pid_t)r->pid, .parent = (pid_t)r->parent, .command = r->context,
 	};
-	bool is_told = known || is_late(p, seen.inside, seen.outside);
+	bool has_start = known || is_late(p, seen.inside, seen.outside);
 
 	if (known && r->context[0])
 		notice_program(known, log, r->context, r->time_ns);
-	if (pidfd >= 0 && (is_told || r->count == 1)) {
+	if (pidfd >= 0 && (has_start || r->count == 1)) {
 		close(pidfd);
 		pidfd = -1;
 	}
-	if (is_told)
+	if (has_start)
 		return;
 	if (p->levels == 0) {
 		p->levels = levels;

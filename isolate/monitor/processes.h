@@ -38,7 +38,7 @@ struct processes {
 		char *command;        /* what was last seen of its command line; owned */
 		int64_t time_ns;      /* when it became that, CLOCK_REALTIME */
 		int64_t since_us;     /* of the second in which so many execve(2) had events */
-		unsigned told;
+		unsigned emitted;
 		uint64_t held;
 	} *live;
 	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */

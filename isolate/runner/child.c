@@ -42,7 +42,7 @@
 #define REPLY_EXTRA (512 * 1024) /* room beside the value for error text and details */
 #define MOST_CARRIED 64
 
-struct nest {
+struct child {
 	const struct runner_spawn *spawn;
 	const char *preload;
 	struct confine_limits watched;   /* the spawn's, with what the interpreter held already on top of its memory */
@@ -68,7 +68,7 @@ struct confession {
 #define PREPARATION_BYTES (UINT64_C(4) << 30) /* of address space, for site directories and preloaded modules */
 #define SUPERVISOR_FD 4 /* until it is confined */
 
-unsigned long nest_clone_flags(const struct confine_limits *limits)
+unsigned long child_clone_flags(const struct confine_limits *limits)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
@@ -78,7 +78,7 @@ unsigned long nest_clone_flags(const struct confine_limits *limits)
 }
 
 /* What was shown below /tmp and its like would be hidden by the fresh ones: take it off first and put it on again. */
-static int remount(struct nest *n, int root)
+static int remount(struct child *n, int root)
 {
 	const char *targets[MOST_CARRIED];
 	int trees[MOST_CARRIED];
@@ -98,7 +98,7 @@ static int remount(struct nest *n, int root)
 	return 0;
 }
 
-static int isolate(struct nest *n)
+static int isolate(struct child *n)
 {
 	int root, status;
 
@@ -121,7 +121,7 @@ static int isolate(struct nest *n)
 	return 0;
 }
 
-static int prepare(struct nest *n, const int *fds)
+static int prepare(struct child *n, const int *fds)
 {
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(fds[1 + standard], standard) < 0)
@@ -147,7 +147,7 @@ static int prepare(struct nest *n, const int *fds)
 }
 
 /* Returns 1 with a request, 0 when the supervisor is gone, -1 with an error. */
-static int take_request(struct nest *n)
+static int take_request(struct child *n)
 {
 	size_t size;
 	char byte;
@@ -196,7 +196,7 @@ static int install_filter(const struct confine_limits *limits, struct error *err
 	return filter_install_notifying(limits, &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
 }
 
-static int limit_program(struct nest *n, uint64_t extra, struct error *err)
+static int limit_program(struct child *n, uint64_t extra, struct error *err)
 {
 	struct confine_limits limits = n->spawn->limits;
 
@@ -206,7 +206,7 @@ static int limit_program(struct nest *n, uint64_t extra, struct error *err)
 }
 
 /* In the program's process: the last of the confinement. */
-static int confine_program(struct nest *n, struct confession *c)
+static int confine_program(struct child *n, struct confession *c)
 {
 	const struct confine_limits *limits = &n->spawn->limits;
 
@@ -224,7 +224,7 @@ static int confine_program(struct nest *n, struct confession *c)
 }
 
 /* Returns whether the program may go on. After this it has descriptors 0, 1 and 2, and the pipe. */
-static bool confess(struct nest *n, int pipe)
+static bool confess(struct child *n, int pipe)
 {
 	struct confession c = { 0, ERROR_INIT };
 	int status, socket = fcntl(n->socket, F_DUPFD_CLOEXEC, SUPERVISOR_FD + 1);
@@ -237,7 +237,7 @@ static bool confess(struct nest *n, int pipe)
 }
 
 /* Site directories and preloaded modules, where anything can be imported at all. What they hold is no part of the body's memory. */
-static bool prepare_program(struct nest *n)
+static bool prepare_program(struct child *n)
 {
 	struct span preload = { n->preload, strlen(n->preload) };
 	struct confession c = { 0, ERROR_INIT };
@@ -252,14 +252,14 @@ static bool prepare_program(struct nest *n)
 	return write(CONFESSION_FD, &c, sizeof c) == sizeof c && c.error.code == FAILURE_NONE;
 }
 
-static bool tell_decision(enum body_decision decision)
+static bool report_decision(enum body_decision decision)
 {
 	char letter = (char)decision;
 
 	return write(CONFESSION_FD, &letter, 1) == 1 && close(CONFESSION_FD) == 0;
 }
 
-static void live_as_program(struct nest *n, int pipe)
+static void live_as_program(struct child *n, int pipe)
 {
 	struct body_request body = {
 		.source = part(n->request, REQUEST_SOURCE),
@@ -270,7 +270,7 @@ static void live_as_program(struct nest *n, int pipe)
 		.output_limit = n->request->output_limit,
 		.validate_only = n->request->body_flags & REQUEST_VALIDATE_ONLY,
 		.skip_validation = n->request->body_flags & REQUEST_SKIP_VALIDATION,
-		.decided = tell_decision,
+		.decided = report_decision,
 	};
 
 	if (!confess(n, pipe))
@@ -282,7 +282,7 @@ static void live_as_program(struct nest *n, int pipe)
 	_exit(0);
 }
 
-static void send_failure(struct nest *n)
+static void send_failure(struct child *n)
 {
 	struct report r;
 
@@ -302,7 +302,7 @@ static bool read_confession(int pipe, struct confession *c)
 }
 
 /* Until the program's process is confined it is our own code, so waiting for its word is waiting for a few system calls, or for its end. */
-static int hear_confession(struct nest *n, int pipe)
+static int hear_confession(struct child *n, int pipe)
 {
 	struct confession c;
 
@@ -317,10 +317,10 @@ static int hear_confession(struct nest *n, int pipe)
  * The word of a process that has run code of site directories: it may be any bytes. The supervisor's time for a start bounds the wait, and what the
  * program holds by then is put on top of its memory.
  */
-static int hear_preparation(struct nest *n, int pipe)
+static int hear_preparation(struct child *n, int pipe)
 {
 	bool has_namespaces = n->spawn->limits.flags & LIMIT_NAMESPACES;
-	struct watch_totals held = { 0, 0 };
+	struct usage_totals held = { 0, 0 };
 	struct confession c;
 
 	if (!read_confession(pipe, &c))
@@ -330,7 +330,7 @@ static int hear_preparation(struct nest *n, int pipe)
 		c.error.context[sizeof c.error.context - 1] = '\0';
 		return error_set(&n->error, c.error.code == FAILURE_BAD_OPTION ? FAILURE_BAD_OPTION : FAILURE_INTERPRETER_MISSING, 0, "%s", c.error.context);
 	}
-	if (n->watched.memory_bytes > 0 && watch_look(has_namespaces, &held) == 0 && held.bytes != UINT64_MAX)
+	if (n->watched.memory_bytes > 0 && usage_read(has_namespaces, &held) == 0 && held.bytes != UINT64_MAX)
 		n->watched.memory_bytes += held.bytes;
 	return 0;
 }
@@ -343,7 +343,7 @@ static bool was_refused(int pipe)
 	return fcntl(pipe, F_SETFL, O_NONBLOCK) == 0 && read(pipe, letters, sizeof letters) == 1 && letters[0] == BODY_IS_REFUSED;
 }
 
-static void watch_program(struct nest *n, pid_t program, int pipe)
+static void watch_program(struct child *n, pid_t program, int pipe)
 {
 	struct report r;
 
@@ -361,7 +361,7 @@ static void watch_program(struct nest *n, pid_t program, int pipe)
 }
 
 /* Forks the program and hears how its confinement and preparation went. Returns its process id, or -1 with an error (it is not running then). */
-static pid_t start_program(struct nest *n, int *pipe)
+static pid_t start_program(struct child *n, int *pipe)
 {
 	int ends[2];
 	pid_t program;
@@ -383,9 +383,9 @@ static pid_t start_program(struct nest *n, int *pipe)
 	return -1;
 }
 
-void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload)
+void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload)
 {
-	static struct nest n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
+	static struct child n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
 	struct report ready;
 	pid_t program;
 	int arrived, pipe = -1;

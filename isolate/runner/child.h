@@ -6,21 +6,17 @@
 #include "isolate/wire/body_request.h"
 
 /* The clone(2) flags for a child with these limits. */
-unsigned long nest_clone_flags(const struct confine_limits *limits);
+unsigned long child_clone_flags(const struct confine_limits *limits);
 
 /*
- * Lives the life of an execution's PID 1, and of the program below it. Called in the new child, between PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the
+ * Is an execution's PID 1, and the program below it. Called in the new child, between PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the
  * execution's socket and the three standard streams, preload the modules to import before the body. Never returns.
  */
-void nest_live(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
+void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
 
 /*
- * What the fork server does once, before it forks.
- */
-
-/*
- * Builds the tables that every body needs, so that children share them. Needs the GIL; body_perform does it by itself when
- * nobody has. Returns 0, or -1 with a Python exception.
+ * For the fork server, once, before it forks: builds the tables that every body needs, so that children share them. Needs the GIL; body_perform does it by itself
+ * when it was not done. Returns 0, or -1 with a Python exception.
  */
 int body_prepare(void);
 

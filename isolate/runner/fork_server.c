@@ -55,12 +55,12 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds, const 
 	long pid;
 
 	memset(&args, 0, sizeof args);
-	args.flags = nest_clone_flags(&spawn->limits);
+	args.flags = child_clone_flags(&spawn->limits);
 	args.exit_signal = SIGCHLD;
 	PyOS_BeforeFork();
 	pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
-		nest_live(spawn, fds, preload);
+		child_run(spawn, fds, preload);
 	PyOS_AfterFork_Parent();
 	if (pid < 0) {
 		struct report r;

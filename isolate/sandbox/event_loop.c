@@ -299,18 +299,18 @@ static void wait_once(struct execution *x, int fd, uint32_t events, enum source 
 		epoll_ctl(x->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-void loop_feed(struct execution *x, bool source_is_ready)
+void loop_relay_input(struct execution *x, bool source_is_ready)
 {
-	bool had_ended = x->feed.at_end;
+	bool had_ended = x->input.at_end;
 
-	feed_move(&x->feed, source_is_ready);
+	stdin_relay_move(&x->input, source_is_ready);
 	/* A terminal that is gone hangs up; the end of anything else was typed. */
-	if (x->feed.at_end && !had_ended && x->terminal.master >= 0 && !x->feed.types_end)
+	if (x->input.at_end && !had_ended && x->terminal.master >= 0 && !x->input.types_end)
 		pass_signal(x, SIGHUP);
-	if (feed_is_blocked(&x->feed) || (x->feed.source >= 0 && x->feed.always_ready))
-		wait_once(x, x->feed.sink, EPOLLOUT, TO_INPUT);
-	else if (x->feed.source >= 0)
-		wait_once(x, x->feed.source, EPOLLIN, FROM_INPUT);
+	if (stdin_relay_is_blocked(&x->input) || (x->input.source >= 0 && x->input.always_ready))
+		wait_once(x, x->input.sink, EPOLLOUT, TO_INPUT);
+	else if (x->input.source >= 0)
+		wait_once(x, x->input.source, EPOLLIN, FROM_INPUT);
 }
 
 static void on_event(struct execution *x, enum source source)
@@ -345,7 +345,7 @@ static void on_event(struct execution *x, enum source source)
 		break;
 	case FROM_INPUT:
 	case TO_INPUT:
-		loop_feed(x, source == FROM_INPUT);
+		loop_relay_input(x, source == FROM_INPUT);
 		break;
 	case FROM_VIEW:
 		on_view(x);

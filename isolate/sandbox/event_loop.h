@@ -50,15 +50,15 @@ struct execution {
 	uid_t outside_uid;               /* of the program on the host */
 	gid_t outside_gid;
 	bool watches_view;
-	uint64_t hosts_told, hosts_owed; /* addresses outside with an event: at the last sample, and of those not yet in the kernel's count */
-	int64_t hosts_told_us;           /* when the last had its event, as far as a sample shows */
+	uint64_t hosts_emitted, hosts_owed; /* addresses outside with an event: at the last sample, and of those not yet in the kernel's count */
+	int64_t hosts_emitted_us;           /* when the last had its event, as far as a sample shows */
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */
 	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
 	size_t scratch_count;
 	struct capture out, errors, server;
-	struct feed feed;                /* the caller's input, with --stdin or --tty */
+	struct stdin_relay input;                /* the caller's input, with --stdin or --tty */
 	struct captured last_words;      /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
@@ -97,7 +97,7 @@ void loop_ask_to_pause(struct execution *x, bool pause);
 int64_t loop_elapsed_us(const struct execution *x);
 
 /* Moves input on, and waits for whichever side it is held up by. */
-void loop_feed(struct execution *x, bool source_is_ready);
+void loop_relay_input(struct execution *x, bool source_is_ready);
 
 /* Closes those of count descriptors that are not -1. */
 void loop_close(int *fds, size_t count);

@@ -47,7 +47,7 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 	struct result *r = x->result;
 
 	if (o->stdin_open && x->streams->in >= 0 && !(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
-		if (feed_open(&x->feed, x->streams->in, &standard[0], x->err) < 0)
+		if (stdin_relay_open(&x->input, x->streams->in, &standard[0], x->err) < 0)
 			return -1;
 	} else {
 		standard[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -82,8 +82,8 @@ static int watch_all(struct execution *x)
 	if (!is_open)
 		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
 	loop_set_timer(x, clock_now_us() + START_US);
-	if (x->feed.source >= 0)
-		loop_feed(x, false);
+	if (x->input.source >= 0)
+		loop_relay_input(x, false);
 	return 0;
 }
 
@@ -382,7 +382,7 @@ static void release(struct execution *x, int status)
 	int fds[] = { x->inner, x->timer, x->epoll, x->workspace, x->reply, x->terminal.master };
 
 	terminal_restore(&x->terminal);
-	feed_close(&x->feed);
+	stdin_relay_close(&x->input);
 	/* Both were killed. Where the one cannot end, it waits in the kernel for the other, which then cannot either. */
 	view_client_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
 	loop_close(&x->view_check, 1);
@@ -421,7 +421,7 @@ static struct execution *begin(struct error *err)
 	x->launch = (struct launch){ -1, -1, -1, 0 };
 	x->cgroup = (struct cgroup)CGROUP_INIT;
 	x->out = x->errors = x->server = (struct capture)CAPTURE_INIT;
-	x->feed = (struct feed)FEED_INIT;
+	x->input = (struct stdin_relay)STDIN_RELAY_INIT;
 	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
 	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
 	x->view = (struct view_client)VIEW_CLIENT_INIT;

@@ -31,23 +31,23 @@
  * were are in its count too, some of them samples later; what is not found there for OWED_US after
  * the last event was refused for another reason.
  */
-static uint32_t untold(struct execution *x, uint32_t refused)
+static uint32_t without_event(struct execution *x, uint32_t refused)
 {
-	uint64_t told = x->result->hosts.total - x->hosts_told, known = x->hosts_owed + told;
+	uint64_t emitted = x->result->hosts.total - x->hosts_emitted, known = x->hosts_owed + emitted;
 	int64_t now_us = clock_now_us();
 
-	if (told > 0)
-		x->hosts_told_us = now_us;
-	x->hosts_told = x->result->hosts.total;
+	if (emitted > 0)
+		x->hosts_emitted_us = now_us;
+	x->hosts_emitted = x->result->hosts.total;
 	x->hosts_owed = 0;
-	if (known > refused && now_us - x->hosts_told_us < OWED_US)
+	if (known > refused && now_us - x->hosts_emitted_us < OWED_US)
 		x->hosts_owed = known - refused;
 	return known < refused ? refused - (uint32_t)known : 0;
 }
 
 static void on_sample(struct execution *x, const struct report *r)
 {
-	event_log_sample(x->log, r, untold(x, r->count), loop_elapsed_us(x));
+	event_log_sample(x->log, r, without_event(x, r->count), loop_elapsed_us(x));
 	notify_flush(&x->notify, clock_now_us(), false);
 	processes_flush(&x->processes, x->log, clock_now_us());
 }
@@ -129,8 +129,8 @@ static void on_terminal(struct execution *x, int master)
 		return;
 	loop_watch(x, x->out.source, FROM_OUT);
 	terminal_begin(&x->terminal, x->streams->terminal);
-	if (x->terminal.fd >= 0 && feed_open_terminal(&x->feed, x->terminal.fd, master) == 0)
-		loop_feed(x, false);
+	if (x->terminal.fd >= 0 && stdin_relay_open_terminal(&x->input, x->terminal.fd, master) == 0)
+		loop_relay_input(x, false);
 }
 
 /* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */

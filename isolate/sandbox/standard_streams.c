@@ -193,9 +193,9 @@ static bool is_refused_by_epoll(int fd)
 	return refused;
 }
 
-int feed_open_terminal(struct feed *f, int source, int master)
+int stdin_relay_open_terminal(struct stdin_relay *f, int source, int master)
 {
-	*f = (struct feed)FEED_INIT;
+	*f = (struct stdin_relay)STDIN_RELAY_INIT;
 	f->backlog = malloc(FEED_BLOCK);
 	f->sink = f->backlog ? fcntl(master, F_DUPFD_CLOEXEC, 3) : -1;
 	if (f->sink < 0 || fcntl(f->sink, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
@@ -207,12 +207,12 @@ int feed_open_terminal(struct feed *f, int source, int master)
 	return 0;
 }
 
-int feed_open(struct feed *f, int source, int *read_end, struct error *err)
+int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct error *err)
 {
 	struct stat st;
 	int ends[2];
 
-	*f = (struct feed)FEED_INIT;
+	*f = (struct stdin_relay)STDIN_RELAY_INIT;
 	if (fstat(source, &st) != 0)
 		return error_set(err, FAILURE_BAD_INPUT, errno, "looking at standard input");
 	if (S_ISDIR(st.st_mode))
@@ -229,12 +229,12 @@ int feed_open(struct feed *f, int source, int *read_end, struct error *err)
 	return 0;
 }
 
-bool feed_is_blocked(const struct feed *f)
+bool stdin_relay_is_blocked(const struct stdin_relay *f)
 {
 	return f->start < f->end;
 }
 
-static void close_sink(struct feed *f)
+static void close_sink(struct stdin_relay *f)
 {
 	if (f->sink >= 0)
 		close(f->sink);
@@ -243,7 +243,7 @@ static void close_sink(struct feed *f)
 }
 
 /* Writes the backlog out as far as it goes; a program that has closed its input wants no more. */
-static void give(struct feed *f)
+static void give(struct stdin_relay *f)
 {
 	while (f->start < f->end) {
 		ssize_t wrote = write(f->sink, f->backlog + f->start, f->end - f->start);
@@ -263,7 +263,7 @@ static void give(struct feed *f)
 }
 
 /* In the middle of a line the first of these ends the line, and only the next one the file: termios(3), VEOF. */
-static void end_source(struct feed *f)
+static void end_source(struct stdin_relay *f)
 {
 	static const char END_OF_FILE[] = { 4, 4 };
 
@@ -276,12 +276,12 @@ static void end_source(struct feed *f)
 	give(f);
 }
 
-void feed_move(struct feed *f, bool source_is_ready)
+void stdin_relay_move(struct stdin_relay *f, bool source_is_ready)
 {
 	bool ready = source_is_ready || f->always_ready;
 	int blocks = 0;
 
-	for (give(f); ready && f->source >= 0 && !feed_is_blocked(f) && blocks < BLOCKS_AT_ONCE; give(f), blocks++) {
+	for (give(f); ready && f->source >= 0 && !stdin_relay_is_blocked(f) && blocks < BLOCKS_AT_ONCE; give(f), blocks++) {
 		ssize_t got;
 
 		do
@@ -299,10 +299,10 @@ void feed_move(struct feed *f, bool source_is_ready)
 	}
 }
 
-void feed_close(struct feed *f)
+void stdin_relay_close(struct stdin_relay *f)
 {
 	if (f->sink >= 0)
 		close(f->sink);
 	free(f->backlog);
-	*f = (struct feed)FEED_INIT;
+	*f = (struct stdin_relay)STDIN_RELAY_INIT;
 }

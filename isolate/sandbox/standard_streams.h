@@ -62,7 +62,7 @@ void capture_finish(struct capture *c, int64_t deadline_us);
 
 #define FEED_BLOCK 65536
 
-struct feed {
+struct stdin_relay {
 	int source;         /* the caller's, borrowed; -1 when it has ended or there is none */
 	int sink;           /* our end of the pipe, non-blocking; -1 when it is closed */
 	bool always_ready;  /* epoll(7) refuses it, as it does a file: a read is all there is to do */
@@ -73,24 +73,24 @@ struct feed {
 	size_t start, end;
 };
 
-#define FEED_INIT { .source = -1, .sink = -1 }
+#define STDIN_RELAY_INIT { .source = -1, .sink = -1 }
 
 /* Makes the pipe. *read_end is for the program; the caller closes it. Returns 0, or -1 with BAD_INPUT (a directory) or RESOURCES_EXHAUSTED. */
-int feed_open(struct feed *f, int source, int *read_end, struct error *err);
+int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct error *err);
 
 /* Feeds a terminal: `master` is duplicated, and non-blocking. Returns 0 or -1 with errno. */
-int feed_open_terminal(struct feed *f, int source, int master);
+int stdin_relay_open_terminal(struct stdin_relay *f, int source, int master);
 
 /* Whether bytes wait for the program: then the sink is to be watched (POLLOUT), and not the source. */
-bool feed_is_blocked(const struct feed *f);
+bool stdin_relay_is_blocked(const struct stdin_relay *f);
 
 /*
  * Gives the program what it has room for, and then, if the source is ready, takes the next block, of one that is always ready several. At the end of the
  * source the sink is closed.
  */
-void feed_move(struct feed *f, bool source_is_ready);
+void stdin_relay_move(struct stdin_relay *f, bool source_is_ready);
 
 /* Closes our end and frees the backlog. The source is the caller's. */
-void feed_close(struct feed *f);
+void stdin_relay_close(struct stdin_relay *f);
 
 #endif

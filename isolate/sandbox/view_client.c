@@ -336,7 +336,7 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	for (const char *at = r->path; *at; at++)
 		depth += *at == '/' && at[1] != '\0' && at[1] != '/';
 	if (r->rule_number != POLICY_RULE_NONE) {
-		if (by_name.decision != POLICY_HIDE || policy_rule_told(policy, by_name.rule) != r->rule_number)
+		if (by_name.decision != POLICY_HIDE || policy_rule_shown(policy, by_name.rule) != r->rule_number)
 			return NULL;
 		if (by_name.exact && by_name.depth == depth && !policy_rule_is_built_in(policy, by_name.rule))
 			return NULL;

@@ -156,7 +156,7 @@ static int promote(struct acting *a)
 }
 
 /* A decision against the promoted version may restore the one before it: that is an event and a member of the answer, too. */
-static int tell_restored(struct acting *a, const struct item *restored)
+static int emit_restored(struct acting *a, const struct item *restored)
 {
 	struct tool_event t = acting_event(a, restored);
 
@@ -181,7 +181,7 @@ static int take_away(struct acting *a, int (*function)(struct store *, const str
 		return -1;
 	t = acting_event(a, &item);
 	acting_emit(a, event, &t);
-	return acting_write_item(a, item.id) < 0 ? -1 : tell_restored(a, &restored);
+	return acting_write_item(a, item.id) < 0 ? -1 : emit_restored(a, &restored);
 }
 
 static int reject(struct acting *a)
@@ -205,7 +205,7 @@ static int forget(struct acting *a)
 	acting_emit(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
 	json_key(&a->w, "forgotten");
 	json_integer(&a->w, t.count);
-	return tell_restored(a, &restored);
+	return emit_restored(a, &restored);
 }
 
 /* ---- transfer ---- */

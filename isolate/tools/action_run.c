@@ -137,7 +137,7 @@ static void guess_name(struct acting *a, struct json_slice spec)
 		memcpy(a->name, name, sizeof name);
 }
 
-static int tell_refused(struct acting *a, bool by_validation)
+static int emit_refused(struct acting *a, bool by_validation)
 {
 	struct tool_event t = acting_event(a, NULL);
 
@@ -184,7 +184,7 @@ static int keep(struct acting *a, const struct spec *spec, const struct result *
 	bool is_new;
 
 	if (versions_spawn(&a->store, &s, &item, &is_new, a->err) < 0)
-		return tell_refused(a, false);
+		return emit_refused(a, false);
 	t = acting_event(a, &item);
 	if (is_new)
 		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &t);
@@ -215,17 +215,17 @@ int action_spawn(struct acting *a)
 		return error_set(a->err, FAILURE_BAD_OPTION, 0, "spec is missing");
 	guess_name(a, text);
 	if (spec_read(&spec, text.text, text.length, a->err) < 0)
-		return tell_refused(a, false);
+		return emit_refused(a, false);
 	if (spec_check_ceilings(&spec, a->err) < 0) {
 		spec_free(&spec);
-		return tell_refused(a, false);
+		return emit_refused(a, false);
 	}
 	memcpy(a->name, spec.name, sizeof spec.name);
 	if (begin(a, &p, &spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) == 0) {
 		if (validate(a, &p) == 0)
 			status = keep(a, &spec, &p.result);
 		else if (a->err->code == FAILURE_TOOL_REFUSED)
-			tell_refused(a, true);
+			emit_refused(a, true);
 	}
 	end(&p);
 	spec_free(&spec);
@@ -234,7 +234,7 @@ int action_spawn(struct acting *a)
 
 /* ---- call ---- */
 
-static void tell_call(struct acting *a, const struct item *item, const struct performance *p, const char *error)
+static void emit_call(struct acting *a, const struct item *item, const struct performance *p, const char *error)
 {
 	struct tool_event t = acting_event(a, item);
 
@@ -244,7 +244,7 @@ static void tell_call(struct acting *a, const struct item *item, const struct pe
 	acting_emit(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
 }
 
-static void tell_step(struct acting *a, const struct item *item, enum promotion_step step)
+static void emit_step(struct acting *a, const struct item *item, enum promotion_step step)
 {
 	struct tool_event t = acting_event(a, item);
 	char who[40], reason[80];
@@ -294,15 +294,15 @@ static int run_and_count(struct acting *a, struct performance *p, const struct i
 	run.touched = p->touched;
 	run.touched_count = p->touched_count;
 	if (status < 0) {
-		tell_call(a, called, p, a->err->context);
+		emit_call(a, called, p, a->err->context);
 	} else {
 		line = p->result.success ? NULL : error_line(&p->result);
 		run.error = p->result.success ? NULL : line ? line : "it failed";
 		run.duration_us = p->result.duration_us;
 		status = versions_record(&a->store, called->id, &run, &item, &step, a->err);
 		if (status == 0) {
-			tell_call(a, item.id ? &item : called, p, run.error);
-			tell_step(a, &item, step);
+			emit_call(a, item.id ? &item : called, p, run.error);
+			emit_step(a, &item, step);
 			status = write_call(a, p, &item);
 		}
 	}
@@ -339,7 +339,7 @@ int action_call(struct acting *a)
 		return -1;
 	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && spec_check_ceilings(&spec, a->err) == 0 && take_options(a, &p) == 0) {
 		if (take_arguments(a, &p) < 0)
-			tell_call(a, &item, &p, a->err->context);
+			emit_call(a, &item, &p, a->err->context);
 		else if (a->cwd && chdir(a->cwd) != 0)
 			error_set(a->err, FAILURE_PATH_MISSING, errno, "entering the caller's directory %.200s", a->cwd);
 		else

@@ -115,7 +115,7 @@ static void check(const struct policy *p, const struct rule *rules, size_t count
 		abort();
 	if (!secrets && (with.decision != v.decision || with.rule != v.rule))
 		abort();
-	if (policy_rule_told(p, v.rule) != v.rule)
+	if (policy_rule_shown(p, v.rule) != v.rule)
 		abort();
 	if (v.rule != POLICY_RULE_NONE && ((size_t)v.rule >= policy_rule_count(p) || !*policy_rule_id(p, v.rule)))
 		abort();
@@ -134,7 +134,7 @@ static void check_hides(struct policy *p, const char *path)
 		abort();
 	if (alone.rule != POLICY_RULE_NONE && *path && policy_hide_as(hides, alone.rule, path) >= 0) {
 		v = policy_decide(hides, path, false);
-		if (v.decision == POLICY_SHOW || strcmp(policy_rule_id(hides, v.rule), policy_rule_id(hides, policy_rule_told(hides, v.rule))) != 0)
+		if (v.decision == POLICY_SHOW || strcmp(policy_rule_id(hides, v.rule), policy_rule_id(hides, policy_rule_shown(hides, v.rule))) != 0)
 			abort();
 	}
 	policy_free(hides);

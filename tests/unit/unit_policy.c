@@ -165,7 +165,7 @@ static void test_places(void)
 	struct policy_verdict v = policy_decide(p, "/p/real/x", false);
 
 	ok(added == (int)policy_rule_count(p) - 1 && v.decision == POLICY_HIDE && v.rule == added, "the second place is hidden");
-	ok(policy_rule_told(p, added) == 1 && policy_rule_told(p, 1) == 1 && policy_rule_told(p, POLICY_RULE_NONE) == POLICY_RULE_NONE, "and counts as the first");
+	ok(policy_rule_shown(p, added) == 1 && policy_rule_shown(p, 1) == 1 && policy_rule_shown(p, POLICY_RULE_NONE) == POLICY_RULE_NONE, "and counts as the first");
 	is_str(policy_rule_id(p, added), "-/p/link", "with its id");
 	ok(!policy_rule_is_built_in(p, added) && policy_rule_is_built_in(p, policy_hide_as(p, 2, "/p/secret")), "and is whose that is");
 	hides = policy_only_hides(p);
