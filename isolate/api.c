@@ -38,7 +38,7 @@ struct cordon_program {
 };
 
 struct cordon_result {
-	struct result result;
+	struct record result;
 	bool is_body;
 	struct buffer json;
 };
@@ -225,10 +225,10 @@ static int perform(const cordon_options *o, const cordon_program *p, const struc
 		goto fail;
 	}
 	r->is_body = p->kind == PROGRAM_BODY;
-	if (result_init(&r->result, &err) < 0 || tier->execute(&o->options, &program, &streams, flags, &r->result, &err) < 0)
+	if (record_init(&r->result, &err) < 0 || tier->execute(&o->options, &program, &streams, flags, &r->result, &err) < 0)
 		goto fail;
 	/* The record is written now, while the options it names are sure to be there. */
-	result_write(&r->result, &r->json);
+	record_write(&r->result, &r->json);
 	r->result.confinement.permit = NULL;
 	if (r->json.failed) {
 		error_set(&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a record");
@@ -338,14 +338,14 @@ const char *cordon_result_execution_id(const cordon_result *r)
 
 int cordon_result_status(const cordon_result *r)
 {
-	return result_exit_status(&r->result, r->is_body);
+	return record_exit_status(&r->result, r->is_body);
 }
 
 void cordon_result_free(cordon_result *r)
 {
 	if (!r)
 		return;
-	result_free(&r->result);
+	record_free(&r->result);
 	buffer_free(&r->json);
 	free(r);
 }

@@ -119,20 +119,20 @@ static void check_python(const struct patient *p, struct finding *f)
 	const struct tier *tier = tier_find("namespace", &err);
 	struct python *python = malloc(sizeof *python); /* too large for a small stack */
 	struct options options;
-	struct result result;
+	struct record result;
 	int status = -1;
 
 	options_init(&options, FOR_EXEC);
 	if (!python)
 		error_set(&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
 	else if (tier && options_set(&options, FOR_EXEC, "python", p->python, &err) == 0 && python_find(p->python, python, &err) == 0 &&
-		 result_init(&result, &err) == 0) {
+		 record_init(&result, &err) == 0) {
 		status = tier->execute(&options, &program, &streams, 0, &result, &err);
 		if (status == 0 && !result.success)
 			status = error_set(&err, FAILURE_RUNNER_BROKEN, 0, "a body that returns 42 failed: %.200s", result.error.length ? result.error.data : "");
 		if (status == 0)
 			snprintf(f->text, sizeof f->text, "%.200s runs bodies in the tier namespace (%.0f ms)", python->path, (double)result.duration_us / 1000);
-		result_free(&result);
+		record_free(&result);
 	}
 	options_free(&options);
 	free(python);
@@ -149,16 +149,16 @@ static void check_view(const struct patient *p, struct finding *f)
 	struct error err = ERROR_INIT;
 	const struct tier *tier = tier_find("namespace", &err);
 	struct options options;
-	struct result result;
+	struct record result;
 	int status = -1;
 
 	(void)p;
 	options_init(&options, FOR_RUN);
-	if (tier && options_set(&options, FOR_RUN, "ro", "/usr/bin:/view", &err) == 0 && result_init(&result, &err) == 0) {
+	if (tier && options_set(&options, FOR_RUN, "ro", "/usr/bin:/view", &err) == 0 && record_init(&result, &err) == 0) {
 		status = tier->execute(&options, &program, &streams, 0, &result, &err);
 		if (status == 0 && (!result.success || result.view.opened == 0))
 			status = error_set(&err, FAILURE_FUSE_UNAVAILABLE, 0, "a program could not list a directory through the view");
-		result_free(&result);
+		record_free(&result);
 	}
 	options_free(&options);
 	if (status == 0) {

@@ -26,13 +26,13 @@ struct call {
 	struct options options;
 };
 
-static int answer(const struct call *c, const struct result *r)
+static int answer(const struct call *c, const struct record *r)
 {
 	struct buffer text = BUFFER_INIT;
-	int status = result_exit_status(r, true), written;
+	int status = record_exit_status(r, true), written;
 
 	if (c->set == FOR_EXEC || c->options.json)
-		result_write(r, &text);
+		record_write(r, &text);
 	else
 		violations_describe(r, &text);
 	written = answer_line(&text);
@@ -50,10 +50,10 @@ static int perform(struct call *c, const char *path)
 	struct buffer text = BUFFER_INIT;
 	struct error err = ERROR_INIT;
 	const struct tier *tier = tier_find(c->options.tier, &err);
-	struct result result;
+	struct record result;
 	int status;
 
-	if (!tier || input_read(path, &text, &err) < 0 || result_init(&result, &err) < 0) {
+	if (!tier || input_read(path, &text, &err) < 0 || record_init(&result, &err) < 0) {
 		buffer_free(&text);
 		return answer_failure(c->name, &err, json);
 	}
@@ -64,7 +64,7 @@ static int perform(struct call *c, const char *path)
 	if (c->options.daemon || c->options.watch) {
 		status = c->options.watch ? watch_execute(c->name, c->set, &c->options, &program) : remote_execute(c->name, c->set, &c->options, &program);
 		buffer_free(&text);
-		result_free(&result);
+		record_free(&result);
 		return status;
 	}
 	streams.control = signals_collect();
@@ -76,7 +76,7 @@ static int perform(struct call *c, const char *path)
 		status = answer(c, &result);
 	summary_print(&result, c->options.events_file != NULL);
 	buffer_free(&text);
-	result_free(&result);
+	record_free(&result);
 	return status;
 }
 

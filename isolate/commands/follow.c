@@ -135,7 +135,7 @@ static void read_calls(const cJSON *refused, struct refused_calls *calls)
 
 void follow_summary(const struct follow *f)
 {
-	struct result r = { .events = { true, f->lost, f->error } };
+	struct record r = { .events = { true, f->lost, f->error } };
 	char reason[240];
 	cJSON *tree = NULL;
 

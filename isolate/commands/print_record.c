@@ -68,7 +68,7 @@ int answer_usage(const char *command, const struct error *err, bool json)
 	return EXIT_USAGE;
 }
 
-void answer_outcome(const struct result *r)
+void answer_outcome(const struct record *r)
 {
 	struct buffer line = BUFFER_INIT;
 	char sentence[1400];
@@ -120,7 +120,7 @@ static void describe(const cJSON *violation, struct buffer *out)
 	}
 }
 
-void violations_describe(const struct result *r, struct buffer *out)
+void violations_describe(const struct record *r, struct buffer *out)
 {
 	cJSON *detail = r->detail.length ? cJSON_ParseWithLength(r->detail.data, r->detail.length) : NULL;
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(detail, "violations"), *violation;
@@ -185,7 +185,7 @@ static void print_calls(const struct refused_calls *c, const char *what, const c
 }
 
 /* Those that ended the program are in its error line. */
-static void print_limits(const struct result *r)
+static void print_limits(const struct record *r)
 {
 	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE, LIMIT_NAME_EVENT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
 
@@ -195,9 +195,9 @@ static void print_limits(const struct result *r)
 				limit_texts[MORE[i]].option);
 }
 
-static void print_refused_calls(const struct result *r)
+static void print_refused_calls(const struct record *r)
 {
-	const char *allow = result_allows_call(r, top_of(&r->calls)->name);
+	const char *allow = record_allows_call(r, top_of(&r->calls)->name);
 	char advice[120] = "";
 
 	if (allow)
@@ -205,7 +205,7 @@ static void print_refused_calls(const struct result *r)
 	print_calls(&r->calls, "system call", advice);
 }
 
-void summary_print(const struct result *r, bool watched)
+void summary_print(const struct record *r, bool watched)
 {
 	if (!watched && !isatty(STDERR_FILENO))
 		return;

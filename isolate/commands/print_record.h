@@ -21,7 +21,7 @@ int answer_failure(const char *command, const struct error *err, bool json);
 int answer_line(const struct buffer *text);
 
 /* For a person, on standard error: why a result is no success, when its program could not say so itself. */
-void answer_outcome(const struct result *r);
+void answer_outcome(const struct record *r);
 
 /* A validation result for people. */
 
@@ -29,7 +29,7 @@ void answer_outcome(const struct result *r);
  * Appends one line a violation, "line 3, column 5: message [rule]; rewrite", or one line that says there is none, without a newline at the end. Everything
  * that came from the code is made visible.
  */
-void violations_describe(const struct result *r, struct buffer *out);
+void violations_describe(const struct record *r, struct buffer *out);
 
 /* What was refused during a run, in two or three lines for a person. */
 
@@ -37,6 +37,6 @@ void violations_describe(const struct result *r, struct buffer *out);
  * Says on standard error how many files and system calls were refused, which most often, and what would allow them. Prints nothing when nothing was refused, or when standard
  * error is no terminal and the run was not watched.
  */
-void summary_print(const struct result *r, bool watched);
+void summary_print(const struct record *r, bool watched);
 
 #endif

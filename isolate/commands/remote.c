@@ -191,7 +191,7 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"), exit_code = json_slice_of(record.text, record.length, "exit_code");
 	struct json_slice exported = json_slice_of(record.text, record.length, "exported");
 	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
-	struct result r = { .exit_code = exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
+	struct record r = { .exit_code = exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
 	int written = EXIT_OK;
 
 	take_text(&r.error, json_slice_of(record.text, record.length, "error"));

@@ -68,22 +68,22 @@ static int execute(const struct options *o, const struct program *p)
 	struct error err = ERROR_INIT;
 	struct buffer record = BUFFER_INIT;
 	const struct tier *tier = o->daemon || o->watch ? NULL : tier_find(o->tier, &err);
-	struct result result;
+	struct record result;
 	int status;
 
 	if (o->watch)
 		return watch_execute("run", FOR_RUN, o, p);
 	if (o->daemon)
 		return remote_execute("run", FOR_RUN, o, p);
-	if (!tier || result_init(&result, &err) < 0)
+	if (!tier || record_init(&result, &err) < 0)
 		return answer_failure("run", &err, o->json);
 	choose_streams(o, &streams);
 	if (tier->execute(o, p, &streams, 0, &result, &err) < 0) {
 		status = answer_failure("run", &err, o->json);
 	} else {
-		status = result_exit_status(&result, false);
+		status = record_exit_status(&result, false);
 		if (o->json) {
-			result_write(&result, &record);
+			record_write(&result, &record);
 			if (answer_line(&record) != EXIT_OK)
 				status = EXIT_FAILED;
 		} else {
@@ -92,7 +92,7 @@ static int execute(const struct options *o, const struct program *p)
 		summary_print(&result, o->events_file != NULL || result.exec_errno != 0); /* what was hidden may be why it could not be executed */
 	}
 	buffer_free(&record);
-	result_free(&result);
+	record_free(&result);
 	return status;
 }
 

@@ -421,9 +421,9 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	bool is_errand = action_exists(protocol_methods[r->method].name) && !action_runs_code(protocol_methods[r->method].name);
 	struct job *j = (s->waiting < s->options->queue || is_errand) && !s->stopping ? calloc(1, sizeof *j) : NULL;
 	struct error err = ERROR_INIT;
-	struct result name;
+	struct record name;
 
-	if (!j || result_init(&name, &err) < 0) {
+	if (!j || record_init(&name, &err) < 0) {
 		for (int i = 0; i < 3; i++)
 			if (streams[i] >= 0)
 				close(streams[i]);
@@ -442,7 +442,7 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	memcpy(j->streams, streams, sizeof j->streams);
 	snprintf(j->request_id, sizeof j->request_id, "%s", r->id);
 	snprintf(j->id, sizeof j->id, "%s", name.execution_id);
-	result_free(&name);
+	record_free(&name);
 	job_program_take(&j->program, protocol_methods[r->method].name, r->params);
 	link_job(s, j);
 	s->executions += !is_errand;

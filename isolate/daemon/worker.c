@@ -147,7 +147,7 @@ struct work {
 	cJSON *tree;                  /* of the program, the text of which is borrowed from it */
 	unsigned char *decoded;
 	char **argv;
-	struct result result;
+	struct record result;
 	struct error error;
 };
 
@@ -354,12 +354,12 @@ int worker_main(void)
 	if (tie_to_daemon() < 0)
 		return 1;
 	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
-	if (result_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
+	if (record_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
 		tool_work(w.method, w.text, w.length, &answer);
 	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
 	    execute(&w) == 0) {
-		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, result_exit_status(&w.result, w.set != FOR_RUN));
-		result_write(&w.result, &answer);
+		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, record_exit_status(&w.result, w.set != FOR_RUN));
+		record_write(&w.result, &answer);
 		buffer_add_text(&answer, "}");
 	} else {
 		buffer_printf(&answer, "%c", WORKER_FAILURE);
@@ -369,7 +369,7 @@ int worker_main(void)
 	buffer_free(&answer);
 	cJSON_Delete(w.tree);
 	options_free(&w.options);
-	result_free(&w.result);
+	record_free(&w.result);
 	free(w.argv);
 	free(w.decoded);
 	free(w.text);

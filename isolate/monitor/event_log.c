@@ -97,13 +97,13 @@ static void emit_limits(struct event_log *log, const struct options *o)
 	buffer_free(&text);
 }
 
-static void emit_confinement(struct event_log *log, const struct result *r)
+static void emit_confinement(struct event_log *log, const struct record *r)
 {
 	struct buffer confinement = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &confinement);
-	result_write_confinement(r, &w);
+	record_write_confinement(r, &w);
 	if (!confinement.failed)
 		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
 	buffer_free(&confinement);
@@ -144,7 +144,7 @@ static void emit_command(struct event_log *log, const struct program *p)
 	buffer_free(&command);
 }
 
-void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct result *r)
+void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct record *r)
 {
 	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
 	const char *name = p->kind == PROGRAM_COMMAND ? p->argv[0] : p->name;
@@ -167,7 +167,7 @@ void event_log_started(struct event_log *log, const struct options *o, const str
 	emit_flush(log->emitter);
 }
 
-void event_log_confined(struct event_log *log, const struct result *r)
+void event_log_confined(struct event_log *log, const struct record *r)
 {
 	if (!log)
 		return;
@@ -290,14 +290,14 @@ int event_log_blocked(const struct event_log *log)
 }
 
 /* The others had their limit.hit when they were reached. */
-static void emit_limits_hit(struct event_log *log, const struct result *r)
+static void emit_limits_hit(struct event_log *log, const struct record *r)
 {
 	for (size_t i = 0; i < LIMIT_NAMES; i++)
 		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME && i != LIMIT_NAME_EVENT_SIZE && !(i == LIMIT_NAME_OUTPUT_SIZE && log->output_is_cut))
 			event_log_limit(log, limit_texts[i].word, r->limits[i].value);
 }
 
-static void emit_sums(struct event_log *log, const struct result *r)
+static void emit_sums(struct event_log *log, const struct record *r)
 {
 	const struct { bool is; const char *word; } seen[] = {
 		{ r->view.present, "files" }, { r->calls.watched, "syscalls" }, { log->observes_processes, "processes" }, { log->observes_network, "network" },
@@ -310,7 +310,7 @@ static void emit_sums(struct event_log *log, const struct result *r)
 
 	if (r->view.present) {
 		json_begin(&w, &text);
-		result_write_view(&r->view, &w);
+		record_write_view(&r->view, &w);
 		if (!text.failed)
 			emit_json(log->emitter, EVENT_FIELD_FILES, text.data, text.length);
 		buffer_free(&text);
@@ -318,7 +318,7 @@ static void emit_sums(struct event_log *log, const struct result *r)
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
 		if (sums[i].of->watched) {
 			json_begin(&w, &text);
-			result_write_calls(sums[i].of, &w);
+			record_write_calls(sums[i].of, &w);
 			if (!text.failed)
 				emit_json(log->emitter, sums[i].field, text.data, text.length);
 			buffer_free(&text);
@@ -329,19 +329,19 @@ static void emit_sums(struct event_log *log, const struct result *r)
 	emit_words(log->emitter, EVENT_FIELD_OBSERVED, words, count);
 }
 
-static void emit_usage(struct event_log *log, const struct result *r)
+static void emit_usage(struct event_log *log, const struct record *r)
 {
 	struct buffer text = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &text);
-	result_write_usage(r, &w);
+	record_write_usage(r, &w);
 	if (!text.failed)
 		emit_json(log->emitter, EVENT_FIELD_USAGE, text.data, text.length);
 	buffer_free(&text);
 }
 
-void event_log_close(struct event_log *log, struct result *r, const struct error *err)
+void event_log_close(struct event_log *log, struct record *r, const struct error *err)
 {
 	enum end_cause cause = r->timed_out ? END_BY_TIMEOUT : r->oom ? END_BY_MEMORY : r->end_cause;
 

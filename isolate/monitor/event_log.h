@@ -47,10 +47,10 @@ struct process_seen {
 int event_log_open(const struct options *options, const struct streams *streams, const char *subject, struct event_log **out, struct error *err);
 
 /* sandbox.started, the first time. */
-void event_log_started(struct event_log *log, const struct options *options, const struct program *program, const struct result *result);
+void event_log_started(struct event_log *log, const struct options *options, const struct program *program, const struct record *result);
 
 /* sandbox.confined. */
-void event_log_confined(struct event_log *log, const struct result *result);
+void event_log_confined(struct event_log *log, const struct record *result);
 
 /* One event of a view. Rule is its id; pattern what it matches, "" for none. */
 void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern);
@@ -85,6 +85,6 @@ void event_log_flush(struct event_log *log);
 int event_log_blocked(const struct event_log *log);
 
 /* limit.hit for limits of the record, sandbox.executed, and the end. err: where cordon failed, else NULL. result->events gets how many did not reach their reader, and why. */
-void event_log_close(struct event_log *log, struct result *result, const struct error *err);
+void event_log_close(struct event_log *log, struct record *result, const struct error *err);
 
 #endif

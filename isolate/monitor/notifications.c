@@ -85,7 +85,7 @@ static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif
 	return memcmp(slot->arguments, request->data.args, sizeof slot->arguments) == 0;
 }
 
-static void count_refusal(struct result *result, const char *name, const struct peer_address *to)
+static void count_refusal(struct record *result, const char *name, const struct peer_address *to)
 {
 	char address[REFUSED_NAME];
 

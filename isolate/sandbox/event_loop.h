@@ -35,7 +35,7 @@ struct execution {
 	const struct options *options;
 	const struct program *program;
 	const struct streams *streams;
-	struct result *result;
+	struct record *result;
 	struct error *err;
 	const struct isolation *isolation;
 	bool failed, gone, program_started, ended;

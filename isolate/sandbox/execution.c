@@ -44,7 +44,7 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 {
 	const struct options *o = x->options;
 	bool body = x->program->kind == PROGRAM_BODY;
-	struct result *r = x->result;
+	struct record *r = x->result;
 
 	if (o->stdin_open && x->streams->in >= 0 && !(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
 		if (stdin_relay_open(&x->input, x->streams->in, &standard[0], x->err) < 0)
@@ -288,7 +288,7 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
 static void export(struct execution *x)
 {
 	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100, .overwrite = x->options->overwrite, .written = &x->result->export_written };
-	struct result *r = x->result;
+	struct record *r = x->result;
 	struct workspace_totals totals;
 	struct error why_not = ERROR_INIT;
 
@@ -450,7 +450,7 @@ static int carry_out(struct execution *x, unsigned flags)
 }
 
 int execution_run(const struct isolation *isolation, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
-		  struct result *result, struct error *err)
+		  struct record *result, struct error *err)
 {
 	struct execution *x = begin(err);
 	sigset_t before, own;
@@ -481,16 +481,16 @@ int execution_probe(const struct isolation *isolation, struct error *err)
 	const struct program program = { .kind = PROGRAM_COMMAND, .argv = argv };
 	const struct streams streams = STREAMS_CAPTURE;
 	struct options options;
-	struct result result;
+	struct record result;
 	int status;
 
 	options_init(&options, FOR_RUN);
-	status = result_init(&result, err);
+	status = record_init(&result, err);
 	if (status == 0) {
 		status = execution_run(isolation, &options, &program, &streams, 0, &result, err);
 		if (status == 0 && !result.success)
 			status = error_set(err, FAILURE_INTERNAL, 0, "/bin/true did not succeed inside");
-		result_free(&result);
+		record_free(&result);
 	}
 	options_free(&options);
 	return status;

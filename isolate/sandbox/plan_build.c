@@ -308,7 +308,7 @@ static void choose_directory(const struct sandbox_request *in, struct plan_build
 	}
 }
 
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct result *result, struct error *err)
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result, struct error *err)
 {
 	struct confinement *c = &result->confinement;
 	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";

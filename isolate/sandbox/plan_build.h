@@ -42,7 +42,7 @@ struct sandbox_request {
  * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory files. Sets the limits' words and notes in
  * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
  */
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct result *result, struct error *err);
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result, struct error *err);
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
 void plan_build_free(struct sandbox_plan *c);

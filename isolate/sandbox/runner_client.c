@@ -47,7 +47,7 @@ int runner_client_begin(struct sandbox_plan *c, const int standard[3], struct er
 	return pair[0];
 }
 
-static void fail(struct result *r, const char *sentence)
+static void fail(struct record *r, const char *sentence)
 {
 	r->success = false;
 	buffer_free(&r->output);
@@ -57,7 +57,7 @@ static void fail(struct result *r, const char *sentence)
 	buffer_add_text(&r->detail, "{\"stage\":\"execute\",\"type\":\"ResultChannel\",\"message\":\"the program left no usable result\",\"line\":null,\"column\":null,\"traceback\":[]}");
 }
 
-static void take_answer(const struct runner_answer *a, struct result *r)
+static void take_answer(const struct runner_answer *a, struct record *r)
 {
 	char reason[160], sentence[256];
 	size_t length = a->field[BODY_ERROR].length;
@@ -129,7 +129,7 @@ static char *copy_of(int fd, size_t *length)
 	return copy;
 }
 
-void runner_client_take(const void *bytes, size_t length, bool refused, struct result *r)
+void runner_client_take(const void *bytes, size_t length, bool refused, struct record *r)
 {
 	struct runner_answer answer;
 
@@ -141,7 +141,7 @@ void runner_client_take(const void *bytes, size_t length, bool refused, struct r
 		fail(r, "ResultChannel: the program ended without leaving a result");
 }
 
-void runner_client_end(int reply_fd, bool refused, struct result *r)
+void runner_client_end(int reply_fd, bool refused, struct record *r)
 {
 	size_t length = 0;
 	char *copy = copy_of(reply_fd, &length);

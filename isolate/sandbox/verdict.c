@@ -23,7 +23,7 @@
 /* Exit statuses of the runner's start-up code (plan_build.c). */
 enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79 };
 
-void verdict_usage(struct result *r, const struct report *ended)
+void verdict_usage(struct record *r, const struct report *ended)
 {
 	if (WIFEXITED(ended->status))
 		r->exit_code = WEXITSTATUS(ended->status);
@@ -45,7 +45,7 @@ static void raise_to(uint64_t *sum, uint64_t other)
 		*sum = other;
 }
 
-void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_reported)
+void verdict_sums(struct record *r, const struct cgroup_sums *sums, bool pid1_reported)
 {
 	r->oom |= sums->out_of_memory;
 	if (pid1_reported)
@@ -57,7 +57,7 @@ void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_re
 		r->peak_processes = sums->peak_processes;
 }
 
-void verdict_limits(struct result *r, const struct options *o)
+void verdict_limits(struct record *r, const struct options *o)
 {
 	const int64_t values[LIMIT_NAMES] = {
 		[LIMIT_NAME_WALL_TIME] = o->timeout_us / 1000, [LIMIT_NAME_CPU_TIME] = o->timeout_us / 1000, [LIMIT_NAME_MEMORY] = o->memory_bytes,
@@ -74,7 +74,7 @@ void verdict_limits(struct result *r, const struct options *o)
 		r->limits[i].value = values[i];
 }
 
-static void detail(struct result *r, const char *type)
+static void detail(struct record *r, const char *type)
 {
 	struct json_writer w;
 
@@ -97,7 +97,7 @@ static void detail(struct result *r, const char *type)
 	json_close_object(&w);
 }
 
-static void say(struct result *r, const char *type, const char *sentence)
+static void say(struct record *r, const char *type, const char *sentence)
 {
 	r->success = false;
 	buffer_free(&r->output);
@@ -106,7 +106,7 @@ static void say(struct result *r, const char *type, const char *sentence)
 	detail(r, type);
 }
 
-static void say_signal(struct result *r)
+static void say_signal(struct record *r)
 {
 	const char *name = sigabbrev_np(r->signal), *text = sigdescr_np(r->signal);
 	char sentence[200];
@@ -122,12 +122,12 @@ static void say_signal(struct result *r)
 }
 
 /* Run by root, a program is another user, which cannot read root's home. */
-static const char *why_not_reached(const struct result *r)
+static const char *why_not_reached(const struct record *r)
 {
 	return r->exec_errno == EACCES && (r->confinement.layers & LAYER_OTHER_USER) ? ": the program is not root but a user of its own, who cannot reach that path" : "";
 }
 
-static void say_not_executed(const struct verdict_facts *f, struct result *r)
+static void say_not_executed(const struct verdict_facts *f, struct record *r)
 {
 	struct buffer sentence = BUFFER_INIT;
 
@@ -156,7 +156,7 @@ static int runner_failure(const struct verdict_facts *f, struct error *err)
 	return status;
 }
 
-int verdict_reach(const struct verdict_facts *f, struct result *r, struct error *err)
+int verdict_reach(const struct verdict_facts *f, struct record *r, struct error *err)
 {
 	char sentence[160];
 

@@ -17,15 +17,15 @@ struct verdict_facts {
 };
 
 /* Takes status and sums of a REPORT_ENDED into the result. */
-void verdict_usage(struct result *r, const struct report *ended);
+void verdict_usage(struct record *r, const struct report *ended);
 
 /* Takes over whether the cgroup ended it for memory; and what it counted, where PID 1 was killed before it could report. */
-void verdict_sums(struct result *r, const struct cgroup_sums *sums, bool pid1_reported);
+void verdict_sums(struct record *r, const struct cgroup_sums *sums, bool pid1_reported);
 
 /* Which limits were reached, and their values. For a result with status, sums and output. */
-void verdict_limits(struct result *r, const struct options *options);
+void verdict_limits(struct record *r, const struct options *options);
 
 /* Completes the result. Returns 0, or -1 with a failure when the program never ran for a reason of ours. */
-int verdict_reach(const struct verdict_facts *facts, struct result *r, struct error *err);
+int verdict_reach(const struct verdict_facts *facts, struct record *r, struct error *err);
 
 #endif

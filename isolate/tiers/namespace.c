@@ -17,7 +17,7 @@ static int probe(struct error *err)
 	return execution_probe(&ISOLATION, err);
 }
 
-static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
+static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct record *result,
 		   struct error *err)
 {
 	result->tier = tier_namespace.name;

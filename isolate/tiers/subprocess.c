@@ -12,7 +12,7 @@
 
 static const struct isolation ISOLATION = { .has_namespaces = false, .has_own_root = false };
 
-static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct result *result,
+static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct record *result,
 		   struct error *err)
 {
 	result->tier = tier_subprocess.name;

@@ -20,11 +20,11 @@ struct tier {
 	/* Tries whether this host can have the tier, by doing it. 0, or -1 with the failure that `cordon run` would end with. */
 	int (*probe)(struct error *err);
 	/*
-	 * Runs one program to its end. Fills result (result_init was called). Returns 0 with a record whatever the program did, or -1 with a failure of cordon's
+	 * Runs one program to its end. Fills result (record_init was called). Returns 0 with a record whatever the program did, or -1 with a failure of cordon's
 	 * own. Thread-safe.
 	 */
 	int (*execute)(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
-		       struct result *result, struct error *err);
+		       struct record *result, struct error *err);
 };
 
 /* The tier of a name, or NULL with TIER_UNAVAILABLE, which lists those that exist. Lives as long as the process. */

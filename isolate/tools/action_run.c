@@ -32,7 +32,7 @@
 
 struct performance {
 	struct options options;
-	struct result result;
+	struct record result;
 	const struct spec *spec;
 	enum command_set set;
 	unsigned flags;
@@ -104,7 +104,7 @@ static int execute(struct acting *a, struct performance *p)
 static int begin(struct acting *a, struct performance *p, const struct spec *spec, enum command_set set, unsigned flags)
 {
 	*p = (struct performance){ .spec = spec, .set = set, .flags = flags };
-	if (result_init(&p->result, a->err) < 0)
+	if (record_init(&p->result, a->err) < 0)
 		return -1;
 	if (a->request->execution_id)
 		snprintf(p->result.execution_id, sizeof p->result.execution_id, "%s", a->request->execution_id);
@@ -114,13 +114,13 @@ static int begin(struct acting *a, struct performance *p, const struct spec *spe
 static void end(struct performance *p)
 {
 	options_free(&p->options);
-	result_free(&p->result);
+	record_free(&p->result);
 	for (size_t i = 0; i < p->touched_count; i++)
 		free(p->touched[i].what);
 }
 
 /* The error line of a result, as text of its own. */
-static char *error_line(const struct result *r)
+static char *error_line(const struct record *r)
 {
 	return r->error.length ? strndup(r->error.data, r->error.length) : strdup("it failed");
 }
@@ -162,7 +162,7 @@ static int validate(struct acting *a, struct performance *p)
 	error_set(a->err, FAILURE_TOOL_REFUSED, 0, "%s: %.400s", p->spec->name, line ? line : "");
 	free(line);
 	buffer_add_text(&a->answer->data, "\"validation\":");
-	result_write(&p->result, &a->answer->data);
+	record_write(&p->result, &a->answer->data);
 	return -1;
 }
 
@@ -175,7 +175,7 @@ int acting_validate(struct acting *a, const struct spec *spec)
 	return status;
 }
 
-static int keep(struct acting *a, const struct spec *spec, const struct result *validation)
+static int keep(struct acting *a, const struct spec *spec, const struct record *validation)
 {
 	const struct spawning s = { .spec = spec, .has_policy = a->has_policy, .policy = a->policy, .threshold = a->threshold, .session = a->session, .agent = a->agent,
 				    .who = a->request->authority.who, .fallback_policy = a->request->policy, .fallback_threshold = a->request->threshold };
@@ -196,7 +196,7 @@ static int keep(struct acting *a, const struct spec *spec, const struct result *
 	{
 		struct buffer record = BUFFER_INIT;
 
-		result_write(validation, &record);
+		record_write(validation, &record);
 		a->answer->result.failed |= record.failed;
 		json_raw(&a->w, record.length ? record.data : "null", record.length ? record.length : 4);
 		buffer_free(&record);
@@ -261,11 +261,11 @@ static int write_call(struct acting *a, const struct performance *p, const struc
 {
 	struct buffer record = BUFFER_INIT;
 
-	a->answer->status = result_exit_status(&p->result, true);
+	a->answer->status = record_exit_status(&p->result, true);
 	json_key(&a->w, "status");
 	json_integer(&a->w, a->answer->status);
 	json_key(&a->w, "record");
-	result_write(&p->result, &record);
+	record_write(&p->result, &record);
 	a->answer->result.failed |= record.failed;
 	json_raw(&a->w, record.length ? record.data : "null", record.length ? record.length : 4);
 	buffer_free(&record);

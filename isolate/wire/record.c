@@ -45,7 +45,7 @@ const char *const end_cause_words[END_CAUSES] = {
 	[END_BY_CLIENT] = "client", [END_BY_CLIENT_GONE] = "client_gone", [END_BY_DAEMON_STOP] = "daemon_stop",
 };
 
-int result_init(struct result *r, struct error *err)
+int record_init(struct record *r, struct error *err)
 {
 	unsigned char random[16];
 	char *at;
@@ -60,7 +60,7 @@ int result_init(struct result *r, struct error *err)
 	return 0;
 }
 
-void result_free(struct result *r)
+void record_free(struct record *r)
 {
 	buffer_free(&r->output);
 	buffer_free(&r->error);
@@ -82,7 +82,7 @@ static int by_count(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : x->path && y->path ? strcmp(x->path, y->path) : 0;
 }
 
-void result_write_view(const struct view_summary *v, struct json_writer *w)
+void record_write_view(const struct view_summary *v, struct json_writer *w)
 {
 	struct view_refusal sorted[VIEW_REFUSALS];
 
@@ -124,7 +124,7 @@ static void write_or_null(struct json_writer *w, const struct buffer *json)
 		json_null(w);
 }
 
-static void write_truncated(struct json_writer *w, const struct result *r)
+static void write_truncated(struct json_writer *w, const struct record *r)
 {
 	json_key(w, "truncated");
 	json_open_object(w);
@@ -135,7 +135,7 @@ static void write_truncated(struct json_writer *w, const struct result *r)
 	json_close_object(w);
 }
 
-void result_write_usage(const struct result *r, struct json_writer *w)
+void record_write_usage(const struct record *r, struct json_writer *w)
 {
 	json_open_object(w);
 	json_key(w, "cpu_user_ms");
@@ -182,7 +182,7 @@ static void write_enforcers(struct json_writer *w, const struct enforcers *e)
 	json_close_object(w);
 }
 
-void result_write_calls(const struct refused_calls *c, struct json_writer *w)
+void record_write_calls(const struct refused_calls *c, struct json_writer *w)
 {
 	json_open_object(w);
 	for (size_t i = 0; i < REFUSED_CALLS; i++)
@@ -203,7 +203,7 @@ static const char *const SCRATCH_DIFFERS[] = {
 	"the first change of a file, also of its mode or times alone, copies it whole: that takes --workspace-size, and counts against --fsize",
 };
 
-const char *result_allows_call(const struct result *r, const char *call)
+const char *record_allows_call(const struct record *r, const char *call)
 {
 	for (size_t i = 0; r->confinement.seccomp && i < sizeof ALLOWED_BY / sizeof *ALLOWED_BY; i++)
 		if (strcmp(ALLOWED_BY[i].call, call) == 0 && strcmp(ALLOWED_BY[i].filter, r->confinement.seccomp) == 0)
@@ -219,7 +219,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Null where they were not counted. */
-static void write_refused_calls(struct json_writer *w, const struct result *r)
+static void write_refused_calls(struct json_writer *w, const struct record *r)
 {
 	struct refused_call_sum sorted[REFUSED_CALLS];
 
@@ -238,13 +238,13 @@ static void write_refused_calls(struct json_writer *w, const struct result *r)
 		json_key(w, "count");
 		json_integer(w, (int64_t)sorted[i].count);
 		json_key(w, "allow");
-		json_string(w, result_allows_call(r, sorted[i].name));
+		json_string(w, record_allows_call(r, sorted[i].name));
 		json_close_object(w);
 	}
 	json_close_array(w);
 }
 
-static void write_limits_hit(struct json_writer *w, const struct result *r)
+static void write_limits_hit(struct json_writer *w, const struct record *r)
 {
 	json_key(w, "limits_hit");
 	json_open_array(w);
@@ -311,7 +311,7 @@ static void write_confinement(struct json_writer *w, const struct confinement *c
 	json_close_object(w);
 }
 
-void result_write_confinement(const struct result *r, struct json_writer *w)
+void record_write_confinement(const struct record *r, struct json_writer *w)
 {
 	write_confinement(w, &r->confinement, &r->view);
 }
@@ -329,7 +329,7 @@ static void write_exported_names(struct json_writer *w, const struct workspace_w
 	json_integer(w, (int64_t)written->more);
 }
 
-static void write_end(struct json_writer *w, const struct result *r)
+static void write_end(struct json_writer *w, const struct record *r)
 {
 	json_key(w, "exit_code");
 	if (r->exit_code >= 0)
@@ -349,7 +349,7 @@ static void write_end(struct json_writer *w, const struct result *r)
 	json_real(w, (double)r->duration_us / 1000, 3);
 }
 
-void result_write(const struct result *r, struct buffer *out)
+void record_write(const struct record *r, struct buffer *out)
 {
 	struct json_writer w;
 
@@ -377,12 +377,12 @@ void result_write(const struct result *r, struct buffer *out)
 	write_truncated(&w, r);
 	write_end(&w, r);
 	json_key(&w, "usage");
-	result_write_usage(r, &w);
+	record_write_usage(r, &w);
 	write_limits_hit(&w, r);
 	write_refused_calls(&w, r);
 	if (r->view.present) {
 		json_key(&w, "files");
-		result_write_view(&r->view, &w);
+		record_write_view(&r->view, &w);
 	}
 	if (r->events.asked) {
 		json_key(&w, "events");
@@ -421,7 +421,7 @@ void result_write(const struct result *r, struct buffer *out)
 	json_close_object(&w);
 }
 
-static int status_of_program(const struct result *r, bool is_body)
+static int status_of_program(const struct record *r, bool is_body)
 {
 	if (is_body && r->refused)
 		return 2;
@@ -434,7 +434,7 @@ static int status_of_program(const struct result *r, bool is_body)
 	return r->exit_code >= 0 ? r->exit_code : 128 + r->signal;
 }
 
-int result_exit_status(const struct result *r, bool is_body)
+int record_exit_status(const struct record *r, bool is_body)
 {
 	int status = status_of_program(r, is_body);
 

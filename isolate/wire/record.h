@@ -2,7 +2,7 @@
 /*
  * The result of one execution, and its record.
  *
- * Everything that may have come from inside is held as bytes with a length; it becomes text only in result_write, which is the one place where a record is made.
+ * Everything that may have come from inside is held as bytes with a length; it becomes text only in record_write, which is the one place where a record is made.
  */
 #ifndef CORDON_ISOLATE_WIRE_RECORD_H
 #define CORDON_ISOLATE_WIRE_RECORD_H
@@ -89,7 +89,7 @@ struct captured {
 	uint64_t dropped;
 };
 
-struct result {
+struct record {
 	char execution_id[40];
 	const char *tier;            /* static */
 	bool success;
@@ -126,28 +126,28 @@ struct result {
 };
 
 /* Gives a result its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when the host gives no randomness. */
-int result_init(struct result *r, struct error *err);
-void result_free(struct result *r);
+int record_init(struct record *r, struct error *err);
+void record_free(struct record *r);
 
 /* Writes the record: one JSON object, one line, without the newline. See record.schema.json. */
-void result_write(const struct result *r, struct buffer *out);
+void record_write(const struct record *r, struct buffer *out);
 
 /* Writes the summary of a view as one JSON object. */
-void result_write_view(const struct view_summary *v, struct json_writer *w);
+void record_write_view(const struct view_summary *v, struct json_writer *w);
 
 /* Writes the confinement as one JSON object, as it is known so far. */
-void result_write_confinement(const struct result *r, struct json_writer *w);
+void record_write_confinement(const struct record *r, struct json_writer *w);
 
 /* What would let a call through that the filter of this run refused, or NULL. Static string. */
-const char *result_allows_call(const struct result *r, const char *call);
+const char *record_allows_call(const struct record *r, const char *call);
 
 /* Writes what was used as one JSON object. */
-void result_write_usage(const struct result *r, struct json_writer *w);
+void record_write_usage(const struct record *r, struct json_writer *w);
 
 /* Writes how often each call was refused as one JSON object. */
-void result_write_calls(const struct refused_calls *c, struct json_writer *w);
+void record_write_calls(const struct refused_calls *c, struct json_writer *w);
 
 /* The exit status of the command line for this result (design: the program's own, 128+n, 124, 126, 127; for exec 0, 1, 2). */
-int result_exit_status(const struct result *r, bool is_body);
+int record_exit_status(const struct record *r, bool is_body);
 
 #endif

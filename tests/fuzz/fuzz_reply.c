@@ -18,19 +18,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct json_gate_rules RECORD = { .max_depth = 1100, .allow_nul = true, .must_be_object = true, .one_line = true };
 	struct error err = ERROR_INIT;
 	struct buffer record = BUFFER_INIT;
-	struct result result;
+	struct record result;
 	char reason[200];
 
-	if (result_init(&result, &err) < 0)
+	if (record_init(&result, &err) < 0)
 		return 0;
 	result.tier = result.confinement.view = result.confinement.seccomp = result.confinement.network = "fuzz";
 	runner_client_take(data, size, size % 2, &result);
 	if (result.success != (result.output.length > 0) || (!result.success && result.error.length == 0))
 		abort();
-	result_write(&result, &record);
+	record_write(&result, &record);
 	if (record.failed || !json_gate_check(&RECORD, record.data, record.length, reason, sizeof reason))
 		abort();
 	buffer_free(&record);
-	result_free(&result);
+	record_free(&result);
 	return 0;
 }

@@ -24,13 +24,13 @@ int main(int argc, char **argv)
 	struct error err = ERROR_INIT;
 	struct options options;
 	const struct tier *tier;
-	struct result result;
+	struct record result;
 	bool help = false;
 	int at, status = EXIT_FAILED;
 
 	options_init(&options, FOR_EXEC);
 	at = options_parse(&options, FOR_EXEC, argc, argv, &help, &err);
-	if (at < 0 || at != argc - 1 || !(tier = tier_find(options.tier, &err)) || input_read(argv[at], &text, &err) < 0 || result_init(&result, &err) < 0) {
+	if (at < 0 || at != argc - 1 || !(tier = tier_find(options.tier, &err)) || input_read(argv[at], &text, &err) < 0 || record_init(&result, &err) < 0) {
 		status = answer_failure("unvalidated", &err, true);
 		goto out;
 	}
@@ -39,11 +39,11 @@ int main(int argc, char **argv)
 	if (tier->execute(&options, &program, &streams, EXECUTE_SKIP_VALIDATION, &result, &err) < 0) {
 		status = answer_failure("unvalidated", &err, true);
 	} else {
-		status = result_exit_status(&result, true);
-		result_write(&result, &record);
+		status = record_exit_status(&result, true);
+		record_write(&result, &record);
 		answer_line(&record);
 	}
-	result_free(&result);
+	record_free(&result);
 out:
 	buffer_free(&text);
 	buffer_free(&record);

@@ -82,7 +82,7 @@ static void test_replies(void)
 	ok(!runner_reply_parse(&a, sizeof a, &answer), "refused: an unknown verdict");
 }
 
-static void take(const union area *a, struct result *r)
+static void take(const union area *a, struct record *r)
 {
 	memset(r, 0, sizeof *r);
 	runner_client_take(a, sizeof *a, false, r);
@@ -90,43 +90,43 @@ static void take(const union area *a, struct result *r)
 
 static void test_results(void)
 {
-	struct result r;
+	struct record r;
 	union area a;
 
 	fill(&a, BODY_SUCCEEDED, "18446744073709551616", "");
 	take(&a, &r);
 	ok(r.success && r.output.length == 20 && memcmp(r.output.data, "18446744073709551616", 20) == 0, "a number beyond 2^53 passes to the byte");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_SUCCEEDED, "NaN", "");
 	take(&a, &r);
 	ok(!r.success && r.output.length == 0 && r.error.length > 0, "a value that is no JSON becomes a failure");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_SUCCEEDED, "[1,\n2]", "");
 	take(&a, &r);
 	ok(!r.success, "a value with a raw newline, which would break the record's line, becomes a failure");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_FAILED, "", "E: \x1b[2Jx");
 	take(&a, &r);
 	ok(!r.success && !memchr(r.error.data, 0x1b, r.error.length), "an escape sequence in an error is made visible");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_REFUSED, "", "ValidationError: x");
 	take(&a, &r);
 	ok(!r.success && !r.refused, "a refusal that PID 1 did not hear of is none");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_SUCCEEDED, "1", "");
 	memset(&r, 0, sizeof r);
 	runner_client_take(&a, sizeof a, true, &r);
 	ok(!r.success && !r.refused, "nor is a success of a body that never began");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_REFUSED, "", "ValidationError: x");
 	memset(&r, 0, sizeof r);
 	runner_client_take(&a, sizeof a, true, &r);
 	ok(r.refused, "a refusal that both tell of is one");
-	result_free(&r);
+	record_free(&r);
 	fill(&a, BODY_NO_VERDICT, "", "");
 	take(&a, &r);
 	ok(!r.success && r.error.length > 0 && r.detail.length > 0, "no answer is a failure with details");
-	result_free(&r);
+	record_free(&r);
 }
 
 static void test_spawns(void)
