@@ -21,6 +21,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "fs/view/object.h"
 #include "isolate/base/text.h"
 
@@ -313,8 +314,8 @@ static void write_line(struct buffer *text, const struct change *c)
 
 static int write_listing(struct walk *w, int directory, bool is_whole)
 {
-	int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	struct buffer text = BUFFER_INIT;
+	_cleanup_close_ int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status = 0;
 
 	if (w->count > 0)
@@ -325,9 +326,6 @@ static int write_listing(struct walk *w, int directory, bool is_whole)
 		buffer_add_text(&text, "?\t(not all is listed, and nothing is copied)\n");
 	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing changes.txt");
-	if (fd >= 0)
-		close(fd);
-	buffer_free(&text);
 	return status;
 }
 

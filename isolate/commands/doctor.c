@@ -18,6 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "fs/view/scratch.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
@@ -242,7 +243,7 @@ static int examine(const struct options *o)
 {
 	static const char *const WORDS[] = { "ok     ", "less   ", "MISSING" };
 	const struct patient patient = { o->python };
-	struct buffer out = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT;
 	struct json_writer w;
 	int status = EXIT_OK, written;
 
@@ -271,7 +272,6 @@ static int examine(const struct options *o)
 		json_close_object(&w);
 	}
 	written = answer_line(&out);
-	buffer_free(&out);
 	return written == EXIT_OK ? status : written;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
@@ -211,7 +212,7 @@ static bool ask_for_log(const char *socket_path, char *path, size_t size)
 
 static int subscribe(const struct reading *r, struct client *c, bool since, struct error *err)
 {
-	struct buffer request = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer request = BUFFER_INIT;
 	struct json_writer w;
 	int status;
 
@@ -234,7 +235,6 @@ static int subscribe(const struct reading *r, struct client *c, bool since, stru
 	buffer_add_text(&request, "}\n");
 	status = request.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
 				: client_send(c, request.data, request.length, NULL, 0, err);
-	buffer_free(&request);
 	return status;
 }
 

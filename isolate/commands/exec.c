@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/help.h"
@@ -82,12 +83,11 @@ static int perform(struct call *c, const char *path)
 
 static int print_rules(const struct call *c)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status;
 
 	list_rules(c->options.json, &text);
 	status = answer_line(&text);
-	buffer_free(&text);
 	return status;
 }
 

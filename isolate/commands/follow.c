@@ -9,6 +9,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "isolate/commands/remote.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static uint64_t number(const cJSON *object, const char *key)
 void follow_event(struct follow *f, struct json_slice event)
 {
 	struct json_slice type = json_slice_of(event.text, event.length, "type"), data = json_slice_of(event.text, event.length, "data");
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	if (is_word(type, "events.dropped")) {
 		cJSON *tree = cJSON_ParseWithLength(data.text, data.length);
@@ -88,7 +89,6 @@ void follow_event(struct follow *f, struct json_slice event)
 	buffer_add_text(&text, "\n");
 	if (!text.failed)
 		write_line(f, text.data, text.length);
-	buffer_free(&text);
 }
 
 bool follow_take(struct follow *f, const char *line, size_t length)

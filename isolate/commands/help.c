@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/error.h"
 #include "isolate/base/text.h"
 #include "isolate/commands/manual_tables.h"
@@ -119,7 +120,7 @@ static void add_example(struct buffer *out, const char *text)
 
 static void add_option(struct buffer *out, const struct option_row *row, enum command_set command)
 {
-	struct buffer words = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer words = BUFFER_INIT;
 	const char *value = option_default(row, command);
 	size_t start = out->length, at;
 	char range[96];
@@ -139,7 +140,6 @@ static void add_option(struct buffer *out, const struct option_row *row, enum co
 		out->failed = true;
 	else
 		add_wrapped(out, at, HELP_COLUMN, words.data, words.length);
-	buffer_free(&words);
 }
 
 void help_of_command(struct buffer *out, enum command_set command)

@@ -14,6 +14,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/text.h"
 
@@ -41,11 +42,10 @@ int answer_line(const struct buffer *text)
 
 static void answer_failure_record(const struct error *err)
 {
-	struct buffer out = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT;
 
 	failure_record_write(err, &out);
 	answer_line(&out);
-	buffer_free(&out);
 }
 
 int answer_failure(const char *command, const struct error *err, bool json)
@@ -146,7 +146,7 @@ void violations_describe(const struct record *r, struct buffer *out)
 static void print_files(const struct view_summary *v)
 {
 	const struct view_refusal *top = &v->refused[0];
-	struct buffer shown = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer shown = BUFFER_INIT;
 	char path[512];
 
 	for (size_t i = 1; i < VIEW_REFUSALS; i++)
@@ -163,7 +163,6 @@ static void print_files(const struct view_summary *v)
 			fprintf(stderr, ", allow with: %s", shown.data);
 	}
 	fputc('\n', stderr);
-	buffer_free(&shown);
 }
 
 static const struct refused_call_sum *top_of(const struct refused_calls *c)

@@ -62,12 +62,11 @@ static const struct sub SUBS[] = {
 
 static int print_slice(struct json_slice slice)
 {
-	struct buffer line = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 	int status;
 
 	buffer_add(&line, slice.text, slice.length);
 	status = answer_line(&line);
-	buffer_free(&line);
 	return status;
 }
 
@@ -147,7 +146,7 @@ static int write_reference(struct json_writer *w, const char *word, bool bound, 
 
 static int write_file(struct json_writer *w, const char *path, struct error *err)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	char reason[256];
 	static const struct json_gate_rules RULES = { .max_bytes = 4u << 20, .max_depth = 60, .must_be_object = true };
 	int status = input_read(path, &text, err);
@@ -158,7 +157,6 @@ static int write_file(struct json_writer *w, const char *path, struct error *err
 		json_key(w, "spec");
 		json_raw(w, text.data, text.length);
 	}
-	buffer_free(&text);
 	return status;
 }
 
@@ -281,7 +279,7 @@ static void write_import(const struct options *o, const char *line, size_t lengt
 static int import(const struct sub *s, const struct options *o, const char *path)
 {
 	struct tool_answer answer = { .error = ERROR_INIT, .status = EXIT_FAILED };
-	struct buffer text = BUFFER_INIT, sum = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT, sum = BUFFER_INIT;
 	long imported = 0, skipped = 0, number = 0;
 	int status = input_read(path, &text, &answer.error);
 
@@ -317,8 +315,6 @@ static int import(const struct sub *s, const struct options *o, const char *path
 		status = o->json ? answer_line(&sum) : tool_print_numbers(&sum);
 	}
 	tool_answer_free(&answer);
-	buffer_free(&text);
-	buffer_free(&sum);
 	return status;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/remote.h"
 #include "isolate/base/locate.h"
@@ -72,7 +73,7 @@ static int refuse(const struct options *o, struct error *err)
 int watch_execute(const char *name, enum command_set set, const struct options *o, const struct program *p)
 {
 	char *argv[] = { (char *)"cordon", (char *)"watch", NULL };
-	struct buffer request = BUFFER_INIT, text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer request = BUFFER_INIT, text = BUFFER_INIT;
 	struct error err = ERROR_INIT;
 	char path[PATH_MAX];
 	int status = refuse(o, &err);
@@ -87,7 +88,5 @@ int watch_execute(const char *name, enum command_set set, const struct options *
 		execv(path, argv);
 		error_set(&err, FAILURE_HELPER_MISSING, errno, "executing %s", path);
 	}
-	buffer_free(&request);
-	buffer_free(&text);
 	return err.code == FAILURE_BAD_OPTION ? answer_usage(name, &err, set == FOR_EXEC || o->json) : answer_failure(name, &err, set == FOR_EXEC || o->json);
 }

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/console_command.h"
 #include "isolate/commands/remote.h"
@@ -108,7 +109,7 @@ static void on_event(void *argument, struct json_slice event)
 static int watch(struct watching *w, struct error *err)
 {
 	struct tui_options t = { .fd = -1, .request = w->request.data, .request_length = w->request.length, .plain = w->plain, .on_event = on_event, .on_event_argument = &w->follow };
-	struct buffer answer = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer answer = BUFFER_INIT;
 	struct json_slice line;
 	int status = EXIT_FAILED, result;
 	pid_t daemon = -1;
@@ -127,7 +128,6 @@ static int watch(struct watching *w, struct error *err)
 		result = remote_answer(value_of(line, "result"), value_of(line, "error"), w->set, w->json, &status, err);
 	if (result == 0)
 		follow_summary(&w->follow);
-	buffer_free(&answer);
 	return status;
 }
 

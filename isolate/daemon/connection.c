@@ -22,6 +22,7 @@
 
 #include <event2/buffer.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/daemon/connection_state.h"
 #include "isolate/daemon/protocol.h"
 #include "isolate/daemon/request.h"
@@ -372,12 +373,11 @@ static bool make_place(struct server *s)
 /* Every connection has executions or a subscription, so none is closed for the new one. */
 static void say_full(int fd)
 {
-	struct buffer line = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 
 	protocol_error(&line, "null", ERROR_BUSY, "the daemon has as many connections as it takes (--connections)", NULL, 0);
 	if (!line.failed && line.length > 0)
 		send(fd, line.data, line.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-	buffer_free(&line);
 }
 
 void connection_new(struct server *s, int fd)

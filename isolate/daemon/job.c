@@ -27,6 +27,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/trace.h"
 #include "isolate/daemon/connection.h"
 #include "isolate/daemon/history.h"
@@ -395,7 +396,7 @@ static void start_next(struct server *s)
 /* What the worker is to do, in a file. */
 static int write_request(struct job *j, unsigned uid, const struct protocol_request *r)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status = -1;
 
 	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"policy\":\"%s\",\"threshold\":%lld,\"params\":", protocol_methods[r->method].name, j->id, uid,
@@ -406,7 +407,6 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	if (j->request >= 0 && write(j->request, text.data, text.length) == (ssize_t)text.length)
 		status = 0;
 	j->request_length = text.length;
-	buffer_free(&text);
 	return status;
 }
 

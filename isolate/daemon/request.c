@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/trace.h"
 #include "isolate/daemon/connection.h"
 #include "isolate/daemon/connection_state.h"
@@ -40,12 +41,11 @@ static void say_result(struct connection *c, const struct protocol_request *r, s
 
 void request_refuse(struct connection *c, const struct protocol_request *r, const struct protocol_refusal *refusal)
 {
-	struct buffer line = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 
 	protocol_error(&line, r->id, refusal->code, refusal->message, NULL, 0);
 	if (!line.failed && line.length > 0)
 		connection_send(c, line.data, line.length);
-	buffer_free(&line);
 }
 
 static void say_true(struct connection *c, const struct protocol_request *r)

@@ -26,6 +26,7 @@
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_read.h"
 #include "isolate/daemon/protocol.h"
@@ -41,12 +42,11 @@
 static void clear_environment(void)
 {
 	const char *own = getenv("CORDON_LIBEXECDIR");
-	char *kept = own ? strdup(own) : NULL;
+	_cleanup_free_ char *kept = own ? strdup(own) : NULL;
 
 	clearenv();
 	if (kept)
 		setenv("CORDON_LIBEXECDIR", kept, 1);
-	free(kept);
 }
 
 static int environment_take(struct json_slice slice, struct error *err)
@@ -83,7 +83,7 @@ static int environment_take(struct json_slice slice, struct error *err)
 /* An error object: a sentence for people, and the failure record as data, with what belongs to it. */
 static void write_error(const struct error *err, const struct buffer *more, struct buffer *answer)
 {
-	struct buffer data = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer data = BUFFER_INIT;
 	char sentence[1400];
 	struct json_writer w;
 
@@ -103,7 +103,6 @@ static void write_error(const struct error *err, const struct buffer *more, stru
 		buffer_add_text(answer, "}");
 	}
 	json_close_object(&w);
-	buffer_free(&data);
 }
 
 static void tool_work(const char *method, const char *request, size_t length, struct buffer *answer)

@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "isolate/monitor/event_log_state.h"
 
 #include <errno.h>
@@ -66,14 +67,13 @@ static void emit_policy(struct event_log *log, const struct options *o, enum com
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 	char text[2 * sizeof digest + 1];
-	struct buffer policy = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer policy = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &policy);
 	options_write(o, set, &w);
 	crypto_hash_sha256(digest, (const unsigned char *)(policy.data ? policy.data : ""), policy.length);
 	emit_text(log->emitter, EVENT_FIELD_POLICY, sodium_bin2hex(text, sizeof text, digest, sizeof digest));
-	buffer_free(&policy);
 }
 
 static void emit_limits(struct event_log *log, const struct options *o)
@@ -82,7 +82,7 @@ static void emit_limits(struct event_log *log, const struct options *o)
 		{ "timeout_ms", o->timeout_us / 1000 }, { "memory_bytes", o->memory_bytes }, { "pids", o->pids }, { "nofile", o->nofile },
 		{ "fsize_bytes", o->fsize_bytes }, { "workspace_bytes", o->workspace_bytes }, { "output_limit_bytes", o->output_limit_bytes },
 	};
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &text);
@@ -94,19 +94,17 @@ static void emit_limits(struct event_log *log, const struct options *o)
 	json_close_object(&w);
 	if (!text.failed)
 		emit_json(log->emitter, EVENT_FIELD_LIMITS, text.data, text.length);
-	buffer_free(&text);
 }
 
 static void emit_confinement(struct event_log *log, const struct record *r)
 {
-	struct buffer confinement = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer confinement = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &confinement);
 	record_write_confinement(r, &w);
 	if (!confinement.failed)
 		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
-	buffer_free(&confinement);
 }
 
 /* How many bytes at the end are the beginning of a character. */
@@ -128,7 +126,7 @@ static size_t cut_off(const char *bytes, size_t length)
 /* The words, where they are more than the name, as far as a piece holds them. What is cut is cut in front of a character. */
 static void emit_command(struct event_log *log, const struct program *p)
 {
-	struct buffer command = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer command = BUFFER_INIT;
 	size_t words = p->kind == PROGRAM_SCRIPT;
 
 	if (p->kind == PROGRAM_SCRIPT)
@@ -141,7 +139,6 @@ static void emit_command(struct event_log *log, const struct program *p)
 		command.length = PIECE - cut_off(command.data, PIECE);
 	if (!command.failed && words > 1)
 		emit_bytes(log->emitter, EVENT_FIELD_COMMAND, command.data, command.length);
-	buffer_free(&command);
 }
 
 void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct record *r)
@@ -331,14 +328,13 @@ static void emit_sums(struct event_log *log, const struct record *r)
 
 static void emit_usage(struct event_log *log, const struct record *r)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &text);
 	record_write_usage(r, &w);
 	if (!text.failed)
 		emit_json(log->emitter, EVENT_FIELD_USAGE, text.data, text.length);
-	buffer_free(&text);
 }
 
 void event_log_close(struct event_log *log, struct record *r, const struct error *err)

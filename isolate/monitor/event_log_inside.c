@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "isolate/monitor/event_log_state.h"
 
 #include <string.h>
@@ -89,7 +90,7 @@ void event_log_gone(struct event_log *log, const struct process_seen *p, bool is
 
 static void emit_arguments(struct event_log *log, const struct refused_call *call)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	struct json_writer w;
 
 	json_begin(&w, &text);
@@ -103,7 +104,6 @@ static void emit_arguments(struct event_log *log, const struct refused_call *cal
 	json_close_object(&w);
 	if (!text.failed)
 		emit_json(log->emitter, EVENT_FIELD_ARGUMENTS, text.data, text.length);
-	buffer_free(&text);
 }
 
 static void emit_process_of_call(struct event_log *log, const struct refused_call *call)

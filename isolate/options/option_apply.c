@@ -10,6 +10,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "isolate/options/option_table.h"
 
 #include <errno.h>
@@ -275,12 +276,11 @@ out:
 static int set_profile(struct options *o, enum command_set command, const struct option_row *row, const char *value,
 	struct error *err)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int result = read_file(row, value, PROFILE_MAX, &text, err);
 
 	if (result == 0)
 		result = options_profile(o, command, value, text.data ? text.data : "", text.length, err);
-	buffer_free(&text);
 	return result;
 }
 

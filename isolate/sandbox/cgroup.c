@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/locate.h"
 
 #define LEAF "cordon-caller"
@@ -138,13 +139,11 @@ static bool move_to_leaf(int directory)
 /* Whether the hierarchy at path has the controllers; version 1 may have taken them. */
 static bool has_controllers(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char text[512];
 	bool found = fd >= 0 && read_at(fd, "cgroup.controllers", text, sizeof text) > 0 && has_word(text, "memory") &&
 		     has_word(text, "pids");
 
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "fs/export/workspace.h"
 #include "isolate/base/trace.h"
 #include "isolate/base/locate.h"
@@ -161,11 +162,10 @@ static void join(struct buffer *joined, const struct string_list *list)
 
 static void add_joined(struct plan_builder *b, const char *name, const struct string_list *list)
 {
-	struct buffer joined = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer joined = BUFFER_INIT;
 
 	join(&joined, list);
 	plan_add_file(b, name, joined.length ? joined.data : "", joined.length);
-	buffer_free(&joined);
 }
 
 /* The request to the runner: the body's parts, and the files to copy in. */

@@ -22,6 +22,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/init/mounts.h"
 
 #define COPIED_MOST (64 * 1024)
@@ -95,14 +96,13 @@ static const struct { const char *path, *content, *content_online; } ETC[] = {
 static void add_host_file(struct plan_builder *b, const char *path, bool is_optional)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *text = malloc(COPIED_MOST);
+	_cleanup_free_ char *text = malloc(COPIED_MOST);
 	ssize_t length = fd < 0 || !text ? -1 : read(fd, text, COPIED_MOST);
 
 	if (fd >= 0)
 		close(fd);
 	if (length >= 0 || !is_optional)
 		plan_add_file(b, path, length > 0 ? text : "", length > 0 ? (size_t)length : 0);
-	free(text);
 }
 
 unsigned runtime_flags(const struct options *o)

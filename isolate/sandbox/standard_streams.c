@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/clock.h"
 
 /*
@@ -185,11 +186,9 @@ void capture_finish(struct capture *c, int64_t deadline_us)
 static bool is_refused_by_epoll(int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	_cleanup_close_ int epoll = epoll_create1(EPOLL_CLOEXEC);
 	bool refused = epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EPERM;
 
-	if (epoll >= 0)
-		close(epoll);
 	return refused;
 }
 

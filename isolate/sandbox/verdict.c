@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/wire/limits.h"
 #include "isolate/base/text.h"
 
@@ -129,7 +130,7 @@ static const char *why_not_reached(const struct record *r)
 
 static void say_not_executed(const struct verdict_facts *f, struct record *r)
 {
-	struct buffer sentence = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer sentence = BUFFER_INIT;
 
 	text_visible(&sentence, f->command, strnlen(f->command, 300), TEXT_ONE_LINE);
 	buffer_printf(&sentence, " could not be executed inside the sandbox: %s (%s)", strerrordesc_np(r->exec_errno), error_errno_name(r->exec_errno));
@@ -137,12 +138,11 @@ static void say_not_executed(const struct verdict_facts *f, struct record *r)
 	if (r->exec_errno == ENOENT)
 		buffer_add_text(&sentence, "; only the system's programs are there, see --ro and --copy-in");
 	say(r, "ExecError", sentence.failed ? "the command could not be executed inside the sandbox" : sentence.data);
-	buffer_free(&sentence);
 }
 
 static int runner_failure(const struct verdict_facts *f, struct error *err)
 {
-	struct buffer words = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer words = BUFFER_INIT;
 	int code = f->outer_status >= 0 && WIFEXITED(f->outer_status) ? WEXITSTATUS(f->outer_status) : -1;
 	int status;
 
@@ -152,7 +152,6 @@ static int runner_failure(const struct verdict_facts *f, struct error *err)
 	else
 		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s did not start as a Python interpreter: %s", f->command,
 				   words.length ? words.data : code == PYTHON_TOO_OLD ? "it is too old" : "it ended without a word");
-	buffer_free(&words);
 	return status;
 }
 

@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "isolate/tools/schema_tree.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static void add_place(struct buffer *out, const struct schema_place *p)
 
 int schema_refuse(struct reading *r, const struct schema_place *p, const char *format, ...)
 {
-	struct buffer where = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer where = BUFFER_INIT;
 	char what[200];
 	va_list args;
 
@@ -41,7 +42,6 @@ int schema_refuse(struct reading *r, const struct schema_place *p, const char *f
 	va_end(args);
 	add_place(&where, p);
 	error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%.250s: %s", where.length ? where.data : "", what);
-	buffer_free(&where);
 	return -1;
 }
 

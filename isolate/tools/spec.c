@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 #include <sodium.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/text.h"
 
@@ -267,7 +268,7 @@ static void write_imports(const struct spec *s, struct buffer *out)
 static int write_canonical(struct spec *s, struct error *err)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
-	struct buffer code = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer code = BUFFER_INIT;
 
 	write_imports(s, &code);
 	buffer_add_text(&code, ",\"implementation\":");
@@ -287,7 +288,6 @@ static int write_canonical(struct spec *s, struct error *err)
 		crypto_hash_sha256(digest, (const unsigned char *)code.data, code.length);
 		sodium_bin2hex(s->hash, sizeof s->hash, digest, sizeof digest);
 	}
-	buffer_free(&code);
 	return s->hash[0] && !s->canonical.failed ? 0 : no_memory(err);
 }
 

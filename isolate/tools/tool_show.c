@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
+
 #define RUNS_SHOWN 200
 #define NAMES_SHOWN 500
 #define HISTORY_SHOWN 1000
@@ -176,7 +178,7 @@ static int find_previous(struct store *s, const struct item *item, struct item *
 
 static void write_diff(struct json_writer *w, const struct spec *before, const struct item *previous, const struct spec *after, const struct item *item)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	char names[2][100];
 
 	json_key(w, "diff");
@@ -187,7 +189,6 @@ static void write_diff(struct json_writer *w, const struct spec *before, const s
 	}
 	json_bytes(w, text.length ? text.data : "", text.length);
 	w->out->failed |= text.failed;
-	buffer_free(&text);
 }
 
 int show_tool(struct store *s, const struct item *item, struct json_writer *w, struct error *err)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_write.h"
 #include "isolate/base/text.h"
 
@@ -116,7 +117,7 @@ static void add_visible(struct lines *l, enum style style, const char *text, siz
 
 void lines_foreign(struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number)
 {
-	struct buffer visible = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer visible = BUFFER_INIT;
 	uint32_t number = first_number;
 
 	text_visible(&visible, text, length, TEXT_LINES);
@@ -129,7 +130,6 @@ void lines_foreign(struct lines *l, enum style style, const char *text, size_t l
 		number += number > 0;
 		at = end + 1;
 	}
-	buffer_free(&visible);
 }
 
 void lines_extend(struct lines *l, const char *text, size_t length)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/draw/keys.h"
 
@@ -116,12 +117,11 @@ static void compose(const struct prompt *p, size_t without, struct buffer *out)
 
 static int rows_without(const struct prompt *p, size_t without, int columns)
 {
-	struct buffer whole = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer whole = BUFFER_INIT;
 	int rows;
 
 	compose(p, without, &whole);
 	rows = cells_rows(whole.length ? whole.data : "", whole.length, columns - 1);
-	buffer_free(&whole);
 	return rows;
 }
 
@@ -141,7 +141,7 @@ bool prompt_fits(const struct prompt *p, int rows, int columns)
 
 void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column)
 {
-	struct buffer whole = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer whole = BUFFER_INIT;
 	size_t without = 0, label = strlen(p->label);
 	int used = 0, width = c->columns - 1;
 
@@ -161,5 +161,4 @@ void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int
 		*cursor_column = cells_put(c, *cursor_row, 0, width, STYLE_KEY, whole.data + at, own, 0);
 		*cursor_column += cells_put(c, *cursor_row, *cursor_column, width - *cursor_column, STYLE_PLAIN, whole.data + at + own, piece - own, 0);
 	}
-	buffer_free(&whole);
 }

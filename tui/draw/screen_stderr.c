@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_write.h"
 #include "isolate/base/text.h"
 
@@ -32,8 +33,8 @@ void screen_stderr_keep(void)
 
 void screen_stderr_release(void)
 {
-	struct buffer visible = BUFFER_INIT;
-	char *text = malloc(MOST);
+	_cleanup_buffer_ struct buffer visible = BUFFER_INIT;
+	_cleanup_free_ char *text = malloc(MOST);
 	struct stat st;
 	ssize_t got = 0;
 
@@ -51,6 +52,4 @@ void screen_stderr_release(void)
 	if (kept >= 0)
 		close(kept);
 	saved = kept = -1;
-	buffer_free(&visible);
-	free(text);
 }

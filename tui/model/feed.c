@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
 #include "tui/model/value.h"
@@ -21,11 +22,10 @@
 
 static void say_error(struct console *c, const char *what, struct json_slice error)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	feed_error(error, &text);
 	console_say(c, STYLE_DENY, "%s: %s", what, text.length ? text.data : "");
-	buffer_free(&text);
 }
 
 static void on_subscribed(void *owner, const char *about, struct json_slice result, struct json_slice error)

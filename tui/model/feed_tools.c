@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
 #include "tui/model/value.h"
@@ -44,7 +45,7 @@ void feed_error(struct json_slice error, struct buffer *out)
 /* The libraries that cannot be read, in one line: what is listed is not all there is. */
 static void notice_broken(struct tool_list *list, struct json_slice broken)
 {
-	struct buffer text = BUFFER_INIT, user = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT, user = BUFFER_INIT;
 	struct json_slice item;
 	char shown[USER_COLUMNS * 8];
 	size_t count = 0;
@@ -63,8 +64,6 @@ static void notice_broken(struct tool_list *list, struct json_slice broken)
 	}
 	if (count)
 		snprintf(list->notice, sizeof list->notice, "%zu %s cannot be read: %s", count, count == 1 ? "library" : "libraries", text.length ? text.data : "");
-	buffer_free(&text);
-	buffer_free(&user);
 }
 
 static void on_items(struct console *c, struct tool_list *list, struct json_slice items, struct json_slice result, struct json_slice error)
@@ -258,7 +257,7 @@ static void say_outcome(struct console *c, const char *about, const char *outcom
 static void on_decided(void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	feed_ask_tools(c);
 	c->tool.stale = true;
@@ -267,7 +266,6 @@ static void on_decided(void *owner, const char *about, struct json_slice result,
 	else
 		feed_error(error, &text);
 	say_outcome(c, about, text.length ? text.data : "", result.text != NULL);
-	buffer_free(&text);
 }
 
 void feed_begin_decisions(struct console *c)
@@ -278,7 +276,7 @@ void feed_begin_decisions(struct console *c)
 
 void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason)
 {
-	struct buffer params = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer params = BUFFER_INIT;
 	char about[LINK_ABOUT_MAX];
 	struct json_writer w;
 
@@ -290,5 +288,4 @@ void feed_decide(struct console *c, const char *method, const struct tool *tool,
 	buffer_add_text(&params, "}");
 	if (params.failed || !link_request(&c->link, method, params.data, on_decided, about))
 		say_outcome(c, about, "there is no connection to the daemon, or too much is asked at once", false);
-	buffer_free(&params);
 }

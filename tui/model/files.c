@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
 #include "tui/model/value.h"
@@ -105,11 +106,10 @@ void files_write(struct console *c, const char *path)
 
 bool files_save_display(struct console *c, const char *path)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	bool good;
 
 	cells_write(&c->cells, &text);
 	good = write_file(c, path, &text, O_TRUNC);
-	buffer_free(&text);
 	return good;
 }

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_gate.h"
 #include "tui/model/value.h"
 
@@ -151,12 +152,11 @@ bool link_send_line(struct link *l, const char *line, size_t length, link_answer
 
 bool link_request(struct link *l, const char *method, const char *params, link_answer *answer, const char *about)
 {
-	struct buffer line = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 	bool sent;
 
 	buffer_printf(&line, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":%s}\n", method, params);
 	sent = !line.failed && link_send_line(l, line.data, line.length, answer, about);
-	buffer_free(&line);
 	return sent;
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/value.h"
 
@@ -120,11 +121,10 @@ static struct run *add(struct runs *r, const char *id)
 
 static void take_text(struct json_slice data, const char *name, char *out, size_t size)
 {
-	struct buffer bytes = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;
 
 	if (value_bytes(data, name, &bytes))
 		text_visible_into(out, size, bytes.data, bytes.length, TEXT_ONE_LINE);
-	buffer_free(&bytes);
 }
 
 /* "sandbox.execute" is execute. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/value.h"
 
@@ -40,13 +41,12 @@ static bool is_named(struct json_slice key, const char *name)
 /* Of a long text no more is looked at than can be kept: a character in JSON has at most six bytes, and its visible form at least one. */
 static void take_text(struct json_slice value, char *out, size_t size)
 {
-	struct buffer bytes = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;
 
 	value.length = value.length > size * 6 + 2 ? size * 6 + 2 : value.length;
 	out[0] = '\0';
 	if (value_string(value, &bytes))
 		text_visible_into(out, size, bytes.data ? bytes.data : "", bytes.length, TEXT_ONE_LINE);
-	buffer_free(&bytes);
 }
 
 static void take_member(struct tool *t, struct json_slice key, struct json_slice value)
@@ -65,7 +65,7 @@ static void take_member(struct tool *t, struct json_slice key, struct json_slice
 /* The members that say which version is meant, as the daemon wrote them. */
 static bool set_key(struct tool *t, const struct json_slice *members)
 {
-	struct buffer key = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer key = BUFFER_INIT;
 	bool good = true;
 
 	for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -78,7 +78,6 @@ static bool set_key(struct tool *t, const struct json_slice *members)
 	good = good && !key.failed && key.length < sizeof t->key;
 	if (good)
 		memcpy(t->key, key.data, key.length + 1);
-	buffer_free(&key);
 	return good;
 }
 

@@ -13,6 +13,7 @@
 
 #include <sodium.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 
 struct json_slice value_of(struct json_slice object, const char *name)
@@ -188,13 +189,12 @@ bool value_item(struct json_slice array, size_t *at, struct json_slice *item)
 
 void value_shown(struct json_slice value, struct buffer *out)
 {
-	struct buffer bytes = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;
 
 	if (value_string(value, &bytes))
 		text_visible(out, bytes.data, bytes.length, TEXT_ONE_LINE);
 	else if (value.text)
 		text_visible(out, value.text, value.length, TEXT_ONE_LINE);
-	buffer_free(&bytes);
 }
 
 void value_safe_json(struct json_slice value, struct buffer *out)

@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "tui/views/views.h"
 
 #include <inttypes.h>
@@ -77,7 +78,7 @@ static void name_them(const struct console *c, struct buffer *out)
 /* Asks about those that were kept: before, their names, after. Not when that does not fit on the screen, since what is not seen is not decided on. */
 static void ask_about_all(struct console *c, const char *before, const char *after, prompt_done *done)
 {
-	struct buffer label = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer label = BUFFER_INIT;
 
 	buffer_add_text(&label, before);
 	name_them(c, &label);
@@ -88,7 +89,6 @@ static void ask_about_all(struct console *c, const char *before, const char *aft
 		c->prompt.kind = PROMPT_NONE;
 		console_say(c, STYLE_WARN, "the names of %zu do not fit on this screen: mark fewer, or make it larger", c->decision.count);
 	}
-	buffer_free(&label);
 }
 
 static void decide_all(struct console *c, const char *method, const char *reason)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "tui/model/console.h"
 #include "tui/draw/lines.h"
 
@@ -82,7 +83,7 @@ static void draw_title(struct console *c)
 static void draw_status(struct console *c)
 {
 	const struct view *view = views[console_view(c)];
-	struct buffer right = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer right = BUFFER_INIT;
 	int rows = rows_of_message(c), row = c->cells.rows - rows_of_prompt(c) - 1, width, room;
 	char text[FORMAT_MAX];
 
@@ -105,7 +106,6 @@ static void draw_status(struct console *c)
 	}
 	if (c->message[0])
 		cells_wrap(&c->cells, row - rows + 1, rows, 1, room, c->message_style, c->message, strlen(c->message));
-	buffer_free(&right);
 }
 
 /* The keys that work here, from the table, as many as there is room for. */

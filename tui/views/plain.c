@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "tui/model/console.h"
 #include "tui/draw/lines.h"
 #include "tui/model/value.h"
@@ -39,7 +40,7 @@ struct plain {
 static void print_event(struct console *c, struct plain *p, const struct log_entry *e)
 {
 	struct json_slice event = log_event(c->log, e);
-	struct buffer line = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 	char time[FORMAT_MAX];
 
 	buffer_printf(&line, "%s ", e->time_ns ? format_clock(e->time_ns, time) : "-");
@@ -59,7 +60,6 @@ static void print_event(struct console *c, struct plain *p, const struct log_ent
 	buffer_add_text(&line, "\n");
 	if (!line.failed && log_matches(p->filter, line.data))
 		c->quit |= fwrite(line.data, 1, line.length, stdout) != line.length;
-	buffer_free(&line);
 }
 
 static void print_events(struct console *c, struct plain *p)

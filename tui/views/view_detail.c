@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "tui/views/views.h"
 
 #include <inttypes.h>
@@ -53,7 +54,7 @@ static void add_confinement(struct lines *out, const struct run *run)
 {
 	static const struct { const char *label, *name; } PARTS[] = { { "seccomp ", "seccomp" }, { ", files ", "view" }, { ", network ", "network" }, { ", memory ", "cgroup_or_watchdog" }, { "; namespaces ", "namespaces" } };
 	struct json_slice held = has_record(run) ? value_of(record_of(run), "confinement") : (struct json_slice){ run->confinement.data, run->confinement.length };
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	for (size_t i = 0; held.text && i < sizeof PARTS / sizeof *PARTS; i++) {
 		struct json_slice value = value_of(held, PARTS[i].name), item;
@@ -70,7 +71,6 @@ static void add_confinement(struct lines *out, const struct run *run)
 	}
 	if (text.length)
 		lines_print(out, STYLE_PLAIN, "%s%s", run->is_confined || has_record(run) ? "held by   " : "so far    ", text.data);
-	buffer_free(&text);
 }
 
 static void add_facts(struct lines *out, const struct run *run)
@@ -121,7 +121,7 @@ static void add_record(struct lines *out, const struct run *run)
 static void make_program(struct console *c, const struct run *run)
 {
 	struct json_slice shown = { run->shown.data, run->shown.length }, program = value_of(shown, "program"), words = value_of(program, "argv"), word;
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	lines_clear(&c->detail.program);
 	lines_print(&c->detail.program, STYLE_PLAIN, "%s", "");
@@ -138,7 +138,6 @@ static void make_program(struct console *c, const struct run *run)
 	}
 	if (!run->shown.length)
 		lines_print(&c->detail.program, STYLE_FAINT, run->answers ? "(the daemon does not remember it)" : "(asking the daemon)");
-	buffer_free(&text);
 }
 
 static void make(struct console *c, struct run *run)

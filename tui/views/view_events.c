@@ -9,6 +9,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "tui/views/views.h"
 
 #include <inttypes.h>
@@ -215,7 +216,7 @@ static bool act(struct console *c, enum action action, int rows)
 
 static bool find(struct console *c, const char *text, int direction, bool from_here)
 {
-	struct buffer shown = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer shown = BUFFER_INIT;
 	size_t count = rows_of(c), at;
 	bool hit = false;
 
@@ -238,7 +239,6 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 			store(c);
 		}
 	}
-	buffer_free(&shown);
 	return hit;
 }
 

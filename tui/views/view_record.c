@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "tui/views/views.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ static bool is_flat(struct json_slice value)
 /* Text with more than one line gets lines of its own. */
 static void add_text(struct lines *out, struct json_slice value, const char *name, int depth)
 {
-	struct buffer bytes = BUFFER_INIT, shown = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT, shown = BUFFER_INIT;
 
 	value_string(value, &bytes);
 	if (bytes.length > 0 && memchr(bytes.data, '\n', bytes.length - 1)) {
@@ -30,8 +31,6 @@ static void add_text(struct lines *out, struct json_slice value, const char *nam
 		text_visible(&shown, bytes.data, bytes.length, TEXT_ONE_LINE);
 		lines_print(out, STYLE_PLAIN, "%*s%s: %s", depth * 2, "", name, shown.length ? shown.data : "");
 	}
-	buffer_free(&bytes);
-	buffer_free(&shown);
 }
 
 static void add_array(struct lines *out, struct json_slice value, const char *name, int depth)

@@ -10,6 +10,7 @@
 #include "config.h"
 #endif
 
+#include "isolate/base/cleanup.h"
 #include "tui/views/views.h"
 
 #include <inttypes.h>
@@ -60,11 +61,10 @@ static void add_facts(struct lines *out, const struct tool *t)
 
 static void add_side(struct lines *out, const char *label, struct json_slice value)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	value_shown(value, &text);
 	lines_print(out, STYLE_PLAIN, "    %s %s", label, text.length ? text.data : "(nothing)");
-	buffer_free(&text);
 }
 
 /* Those that changed come first. */
@@ -98,19 +98,18 @@ static void add_capabilities(struct lines *out, struct json_slice shown)
 
 static void add_description(struct lines *out, struct json_slice shown)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	value_string(value_of(shown, "description"), &text);
 	heading(out, "What it says of itself");
 	out->quoting = true;
 	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)", text.length ? text.length : 9, 0);
 	out->quoting = false;
-	buffer_free(&text);
 }
 
 static void add_diff(struct lines *out, struct json_slice shown)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	value_string(value_of(shown, "diff"), &text);
 	if (text.length > 0)
@@ -125,7 +124,6 @@ static void add_diff(struct lines *out, struct json_slice shown)
 		at += length + 1;
 	}
 	out->quoting = false;
-	buffer_free(&text);
 }
 
 static void add_decisions(struct console *c, struct lines *out)

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
+
 void violations_clear(struct violations *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -197,7 +199,7 @@ static void one_violation(struct json_writer *w, const struct violation *v)
 
 void violations_detail(const struct violations *list, struct buffer *out)
 {
-	struct buffer message = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer message = BUFFER_INIT;
 	struct json_writer w;
 
 	add_message(list, &message);
@@ -222,5 +224,4 @@ void violations_detail(const struct violations *list, struct buffer *out)
 	json_key(&w, "violations_dropped");
 	json_integer(&w, (int64_t)list->dropped);
 	json_close_object(&w);
-	buffer_free(&message);
 }
