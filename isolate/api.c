@@ -2,7 +2,8 @@
 /*
  * libcordon: the public interface over the rooms. See cordon.h for what each function promises.
  *
- * Handles are plain allocations; nothing is shared between them and nothing is global, so threads need no lock.
+ * Handles are plain allocations; nothing is shared between them and nothing is global, so threads
+ * need no lock.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * The loopback link. See loopback.h.
  *
- * One RTM_NEWLINK through libnl: lo is always the first link of a namespace, index 1, and the kernel gives it 127.0.0.1 and ::1 by itself when it
- * comes up. The core of libnl is enough for that, and it is small; libnl-route would double the start-up time of a sandbox.
+ * One RTM_NEWLINK through libnl: lo is always the first link of a namespace, index 1, and the
+ * kernel gives it 127.0.0.1 and ::1 by itself when it comes up. The core of libnl is enough for
+ * that, and it is small; libnl-route would double the start-up time of a sandbox.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

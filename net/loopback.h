@@ -5,7 +5,10 @@
 
 #include "isolate/base/error.h"
 
-/* Brings `lo` up in the calling process's network namespace (needs CAP_NET_ADMIN over it). Returns 0, or -1 with NETWORK_DENIED. */
+/*
+ * Brings `lo` up in the calling process's network namespace (needs CAP_NET_ADMIN over it). Returns
+ * 0, or -1 with NETWORK_DENIED.
+ */
 int loopback_up(struct error *err);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of ":": the name of an action, or one of a few words with something behind it. */
+/*
+ * The command line of ":": the name of an action, or one of a few words with something behind it.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all views have in common: the way from one to the other, search, freezing, questions. See console.h. */
+/*
+ * What all views have in common: the way from one to the other, search, freezing, questions. See
+ * console.h.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -325,7 +328,10 @@ void console_key(struct console *c, uint32_t key)
 {
 	c->dirty = true;
 	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
-		/* What cannot be seen is not acted on; leaving is always possible, where it needs no question. */
+		/*
+		 * What cannot be seen is not acted on; leaving is always possible, where it needs
+		 * no question.
+		 */
 		if ((key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE && (c->depth > 1 || !c->options->request || c->answered))
 			leave(c);
 		return;

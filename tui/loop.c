@@ -2,8 +2,10 @@
 /*
  * The loop on a terminal: waits for keys, the daemon and signals, and draws.
  *
- * Nothing ticks. Without an event, a key or a signal the process sleeps for as long as it takes. While events flow a picture is drawn at most 25 times a second; a key is answered at once. What is read
- * of the connection in one turn is bounded, so keys are never more than that away. Signals come as reads (signalfd), so nothing happens in a handler.
+ * Nothing ticks. Without an event, a key or a signal the process sleeps for as long as it takes.
+ * While events flow a picture is drawn at most 25 times a second; a key is answered at once. What
+ * is read of the connection in one turn is bounded, so keys are never more than that away. Signals
+ * come as reads (signalfd), so nothing happens in a handler.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,10 +2,12 @@
 /*
  * Script mode: keys from a file, a picture in memory.
  *
- * A line that begins with ":" is a command, as if it had been typed after that key; "#" begins a comment; any other line is keys, one after the other, special ones as <Enter>. Some commands
- * exist only here: ":wait TEXT" goes on when the picture has the text (ten seconds at most), ":events N" when so many events came, ":settle" when the daemon has answered everything, and
- * ":resize COLUMNSxROWS" changes the size. Nothing is
- * shown anywhere, so what a script saves depends on what the daemon said and on the script, and on no clock.
+ * A line that begins with ":" is a command, as if it had been typed after that key; "#" begins a
+ * comment; any other line is keys, one after the other, special ones as <Enter>. Some commands
+ * exist only here: ":wait TEXT" goes on when the picture has the text (ten seconds at most),
+ * ":events N" when so many events came, ":settle" when the daemon has answered everything, and
+ * ":resize COLUMNSxROWS" changes the size. Nothing is shown anywhere, so what a script saves
+ * depends on what the daemon said and on the script, and on no clock.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -19,7 +19,10 @@ int tui_run(const struct tui_options *options, struct buffer *answer, struct err
 	struct console *c = calloc(1, sizeof *c);
 	int status = -1;
 
-	/* Only how characters are written and how wide they are: numbers and messages stay as they are. */
+	/*
+	 * Only how characters are written and how wide they are: numbers and messages stay as they
+	 * are.
+	 */
 	setlocale(LC_CTYPE, "");
 	if (!c || !console_new(c, options, answer)) {
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping events for the console");

@@ -2,8 +2,10 @@
 /*
  * Files into the workspace and out of it. See workspace.h.
  *
- * The walk keeps a stack of open directories, so its depth is bounded by a number and not by the machine's stack; every name is opened relative to its parent's
- * descriptor with O_NOFOLLOW, and what it is was decided by fstat(2) of that descriptor. Names are bytes: they are never parsed, only passed on.
+ * The walk keeps a stack of open directories, so its depth is bounded by a number and not by the
+ * machine's stack; every name is opened relative to its parent's descriptor with O_NOFOLLOW, and
+ * what it is was decided by fstat(2) of that descriptor. Names are bytes: they are never parsed,
+ * only passed on.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -67,7 +69,9 @@ int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, 
 	return status;
 }
 
-/* One directory being walked: the workspace's side and the side that is written (-1 when emptying). */
+/*
+ * One directory being walked: the workspace's side and the side that is written (-1 when emptying).
+ */
 struct level {
 	DIR *from;
 	int to;
@@ -221,15 +225,23 @@ int workspace_open_again(int directory)
 bool workspace_is_run_by_tools(const char *name)
 {
 	static const char *const NAMES[] = {
-		".git", ".hg", ".svn",                                   /* hooks, and commands in their configuration */
-		".husky", ".pre-commit-config.yaml",                     /* hooks that git is pointed at */
+		/* hooks, and commands in their configuration */
+		".git", ".hg", ".svn",
+		/* hooks that git is pointed at */
+		".husky", ".pre-commit-config.yaml",
 		".vscode", ".idea", ".zed", ".devcontainer",             /* tasks of editors */
-		".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", /* editors, where they start */
-		".envrc", ".direnv", ".mise.toml", ".tool-versions",     /* the shell, on entering the directory */
-		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", /* shells */
-		".ssh", ".gnupg",                                        /* keys that are trusted, commands in the configuration */
-		"autostart", "systemd",                                  /* below .config: at login */
-		".gitconfig", ".npmrc", ".gdbinit", ".pythonrc", ".cargo", /* configuration that names commands */
+		/* editors, where they start */
+		".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el",
+		/* the shell, on entering the directory */
+		".envrc", ".direnv", ".mise.toml", ".tool-versions",
+		/* shells */
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		/* keys that are trusted, commands in the configuration */
+		".ssh", ".gnupg",
+		/* below .config: at login */
+		"autostart", "systemd",
+		/* configuration that names commands */
+		".gitconfig", ".npmrc", ".gdbinit", ".pythonrc", ".cargo",
 	};
 
 	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
@@ -309,7 +321,10 @@ out:
 	return status;
 }
 
-/* Renames a directory that is too deep up to the top. The program may have taken the names that are used here. */
+/*
+ * Renames a directory that is too deep up to the top. The program may have taken the names that are
+ * used here.
+ */
 static int move_up(struct walk *w, const char *name, unsigned *moved)
 {
 	char new_name[32];
@@ -341,8 +356,9 @@ static int empty_entry(struct walk *w, const char *name, unsigned *moved)
 }
 
 /*
- * Depth-first without a deep stack: a directory that is too deep to enter from here is renamed up to the top and emptied from there, so that a chain of
- * any length goes. What does not go is left, and the rest goes all the same.
+ * Depth-first without a deep stack: a directory that is too deep to enter from here is renamed up
+ * to the top and emptied from there, so that a chain of any length goes. What does not go is left,
+ * and the rest goes all the same.
  */
 int workspace_empty(int directory)
 {

@@ -2,9 +2,10 @@
 /*
  * Looking for hidden objects beside the named trees. See named.h.
  *
- * Runs once, at the start, as the caller: paths are followed here as the caller's own are, and what they lead to is kept as a path without links. Each listing and the
- * number of anchors are bounded; past a bound a pattern for any depth finds less, and one in a directory that it names, or too many anchors, make every walk one that is
- * cut short, which hides more and not less.
+ * Runs once, at the start, as the caller: paths are followed here as the caller's own are, and what
+ * they lead to is kept as a path without links. Each listing and the number of anchors are bounded;
+ * past a bound a pattern for any depth finds less, and one in a directory that it names, or too
+ * many anchors, make every walk one that is cut short, which hides more and not less.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -42,7 +43,10 @@ struct search {
 	bool all, failed;
 };
 
-/* Whether a directory is the home of the user that it belongs to; the caller may be root and look at another's. */
+/*
+ * Whether a directory is the home of the user that it belongs to; the caller may be root and look
+ * at another's.
+ */
 static bool is_home(const char *path)
 {
 	struct stat st;
@@ -113,9 +117,10 @@ static void take(struct search *s, const char *real, const struct stat *st)
 }
 
 /*
- * A link in a home has a secret's name because a program looks there for its secrets (`~/.gnupg -> dot/gnupg`). One in a named project (`.aws -> src`) has it by
- * chance: what it leads to inside that project is the project's, and is hidden where a rule takes it by its own name. A file is taken at its word everywhere
- * (`.env -> settings`).
+ * A link in a home has a secret's name because a program looks there for its secrets (`~/.gnupg ->
+ * dot/gnupg`). One in a named project (`.aws -> src`) has it by chance: what it leads to inside
+ * that project is the project's, and is hidden where a rule takes it by its own name. A file is
+ * taken at its word everywhere (`.env -> settings`).
  */
 static bool is_link_of_project(const struct search *s, int rule, const char *path, const char *real, const struct stat *st)
 {
@@ -126,7 +131,9 @@ static bool is_link_of_project(const struct search *s, int rule, const char *pat
 	       strncmp(real, b->path, length) == 0 && (real[length] == '/' || real[length] == '\0');
 }
 
-/* A path that a rule matches, if there is something: where it leads to by links is hidden as well. */
+/*
+ * A path that a rule matches, if there is something: where it leads to by links is hidden as well.
+ */
 static void meet(struct search *s, int rule, const char *path)
 {
 	struct policy_verdict verdict;
@@ -145,7 +152,10 @@ static void meet(struct search *s, int rule, const char *path)
 		return;
 	}
 	verdict = policy_decide(s->v->policy, real, false);
-	/* Without a link in it the path is what the rule matches by itself, and the policy has weighed it against what is named. */
+	/*
+	 * Without a link in it the path is what the rule matches by itself, and the policy has
+	 * weighed it against what is named.
+	 */
 	if (strcmp(real, path) != 0 && verdict.decision != POLICY_MASK && (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
 		s->failed = true;
 	take(s, real, &st);
@@ -187,7 +197,10 @@ static const struct listing *list(struct search *s, const char *path)
 	return l;
 }
 
-/* Looks for a rule's last component in a directory. whole: the directory is the rule's own, so all of it has to be looked at. */
+/*
+ * Looks for a rule's last component in a directory. whole: the directory is the rule's own, so all
+ * of it has to be looked at.
+ */
 static void look(struct search *s, int rule, const char *directory, const char *last, bool whole)
 {
 	size_t length = strlen(last);
@@ -235,7 +248,8 @@ int anchors_find(struct view *v, const char *home, bool all)
 	for (size_t base = 0; base <= s.base_count; base++) {
 		s.base = base < s.base_count ? &s.bases[base] : NULL;
 		for (size_t rule = 0; rule < count; rule++) {
-			char *pattern = strdup(policy_rule_pattern(v->policy, (int)rule)); /* a rule that is added moves the others */
+			/* a rule that is added moves the others */
+			char *pattern = strdup(policy_rule_pattern(v->policy, (int)rule));
 			bool any_depth = pattern && strncmp(pattern, "**/", 3) == 0;
 
 			s.failed |= !pattern;

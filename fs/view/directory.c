@@ -2,9 +2,11 @@
 /*
  * Listings.
  *
- * A directory is read whole when it is opened, without what is hidden, and an offset is a place in that list: it cannot shift when an entry that is hidden is left
- * out or the host changes the directory, so nothing is listed twice or skipped. Going back to the start reads it again if it has changed. Names that are hidden by
- * identity are left out when the attributes are taken, which keeps the other offsets as they are.
+ * A directory is read whole when it is opened, without what is hidden, and an offset is a place in
+ * that list: it cannot shift when an entry that is hidden is left out or the host changes the
+ * directory, so nothing is listed twice or skipped. Going back to the start reads it again if it
+ * has changed. Names that are hidden by identity are left out when the attributes are taken, which
+ * keeps the other offsets as they are.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -25,7 +27,8 @@ struct entry {
 	uint64_t ino;
 	uint32_t name;   /* where it begins in the names */
 	uint8_t type;    /* DT_... */
-	bool emitted;       /* it has its event; a READDIR that ends before it is followed by one that begins with it */
+	/* it has its event; a READDIR that ends before it is followed by one that begins with it */
+	bool emitted;
 };
 
 struct listing {
@@ -40,8 +43,9 @@ struct listing {
 };
 
 /*
- * A program may have many directories open, and each is listed in this process, which no limit of the sandbox counts: all listings together have this much. One that is alone
- * may have any size, so that no directory is too large to be read.
+ * A program may have many directories open, and each is listed in this process, which no limit of
+ * the sandbox counts: all listings together have this much. One that is alone may have any size, so
+ * that no directory is too large to be read.
  */
 #define LISTED_MOST (64u << 20)
 
@@ -50,7 +54,10 @@ static size_t held(const struct listing *l)
 	return l->capacity * sizeof *l->entries + l->names_capacity;
 }
 
-/* Gives one of a listing's two blocks another size. Returns 0, ENOMEM, or ENFILE when all listings together would hold too much. */
+/*
+ * Gives one of a listing's two blocks another size. Returns 0, ENOMEM, or ENFILE when all listings
+ * together would hold too much.
+ */
 static int resize(struct listing *l, void **block, size_t from, size_t to)
 {
 	void *grown;
@@ -115,7 +122,10 @@ static bool is_listed(const struct listing *l, const char *name)
 	return false;
 }
 
-/* One name of the host's: in the list, unless a rule hides it, which is an event. v->full is the directory's path with a slash at its end, length bytes. */
+/*
+ * One name of the host's: in the list, unless a rule hides it, which is an event. v->full is the
+ * directory's path with a slash at its end, length bytes.
+ */
 static int take(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, const struct raw_entry *raw, size_t length)
 {
 	size_t name_length = strlen(raw->name);
@@ -128,7 +138,10 @@ static int take(struct view *v, fuse_req_t req, const struct node *n, struct lis
 	verdict = policy_child(v->policy, &n->verdict, v->full, raw->name, v->trees[n->tree].runtime);
 	if (verdict.decision == POLICY_MASK)
 		return 0; /* listed below, whether the host has it or not */
-	/* A name that is hidden for what the file holds is judged with its attributes, in describe(). */
+	/*
+	 * A name that is hidden for what the file holds is judged with its attributes, in
+	 * describe().
+	 */
 	by_content = policy_rule_content(v->policy, verdict.rule) != POLICY_HOLDS_ANYTHING;
 	if (!by_content && verdict.decision == POLICY_WALK && raw->type != DT_DIR && raw->type != DT_UNKNOWN)
 		return 0;
@@ -303,7 +316,10 @@ static int prepare(struct view *v, fuse_req_t req, const struct node *n, struct 
 	return status;
 }
 
-/* The attributes of an entry, and a node for it. Returns 0, or an errno when the entry is not to be listed. */
+/*
+ * The attributes of an entry, and a node for it. Returns 0, or an errno when the entry is not to be
+ * listed.
+ */
 static int describe(struct view *v, fuse_req_t req, struct node *n, struct listing *l, struct entry *e, struct fuse_entry_param *out)
 {
 	const char *name = l->names + e->name;
@@ -353,7 +369,10 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 		struct fuse_entry_param entry = { .attr = { .st_ino = l->entries[i].ino, .st_mode = (mode_t)DTTOIF(l->entries[i].type) } };
 		size_t need;
 
-		/* The first two, and everything at the top, stand for themselves: they are listed without a node. */
+		/*
+		 * The first two, and everything at the top, stand for themselves: they are listed
+		 * without a node.
+		 */
 		if (plus && i >= 2 && n->kind != NODE_TOP && describe(v, req, n, l, &l->entries[i], &entry) != 0)
 			continue;
 		need = plus ? fuse_add_direntry_plus(req, reply + used, size - used, name, &entry, (off_t)i + 1) :

@@ -55,9 +55,10 @@ static struct fuse_session *new_session(struct view *v, int device)
 }
 
 /*
- * Reads one request. A file without a name (O_TMPFILE) is asked for as one with a name is, but by an operation that libfuse does not know; it would say so,
- * and the kernel would answer by itself from then on. As a FUSE_CREATE it is refused, with an event, like every other write.
- * Returns its length, or what read(2) does.
+ * Reads one request. A file without a name (O_TMPFILE) is asked for as one with a name is, but by
+ * an operation that libfuse does not know; it would say so, and the kernel would answer by itself
+ * from then on. As a FUSE_CREATE it is refused, with an event, like every other write. Returns its
+ * length, or what read(2) does.
  */
 static ssize_t receive(struct view *v, int device, struct fuse_buf *buf)
 {

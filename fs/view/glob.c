@@ -2,8 +2,9 @@
 /*
  * Patterns over paths. See glob.h.
  *
- * Both levels work alike: go forward, and on a mismatch return to the last star and let it take one more. The last star is enough, since whatever an earlier
- * one could take, the last can leave; that is what bounds the steps.
+ * Both levels work alike: go forward, and on a mismatch return to the last star and let it take one
+ * more. The last star is enough, since whatever an earlier one could take, the last can leave; that
+ * is what bounds the steps.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,7 +22,10 @@ bool glob_is_literal(const char *pattern, size_t length)
 	return true;
 }
 
-/* The set that begins after "[": whether byte is in it; *end is set past "]", or stays when there is none. */
+/*
+ * The set that begins after "[": whether byte is in it; *end is set past "]", or stays when there
+ * is none.
+ */
 static bool in_set(const char *at, const char *stop, unsigned char byte, const char **end)
 {
 	bool negated = at < stop && (*at == '!' || *at == '^'), found = false;
@@ -167,7 +171,11 @@ static const char *component_fault(const char *at, size_t length, bool resolved)
 const char *glob_fault(const char *pattern)
 {
 	const char *fault = NULL, *last = strrchr(pattern, '/'), *at = pattern + (pattern[0] == '/');
-	bool resolved = pattern[0] == '/'; /* what is written out of an absolute one is resolved before it is matched, all but its last component */
+	/*
+	 * what is written out of an absolute one is resolved before it is matched, all but its last
+	 * component
+	 */
+	bool resolved = pattern[0] == '/';
 
 	if (pattern[0] == '~' && strchr(pattern, '/'))
 		return "another user's home; write it out";

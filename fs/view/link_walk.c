@@ -2,9 +2,10 @@
 /*
  * The walk for files with several names. See links.h.
  *
- * One list of directories grows while it is gone through; each is opened by its path below its root, read, and closed. A file costs no call of its own: its number stands
- * in the directory. A directory that has gone from its place meanwhile may have been moved to one that was read before, so the walk begins anew; a tree that never stands
- * still counts as not seen.
+ * One list of directories grows while it is gone through; each is opened by its path below its
+ * root, read, and closed. A file costs no call of its own: its number stands in the directory. A
+ * directory that has gone from its place meanwhile may have been moved to one that was read before,
+ * so the walk begins anew; a tree that never stands still counts as not seen.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -138,8 +139,9 @@ static bool was_seen(struct walk *w, uint32_t directory)
 }
 
 /*
- * A directory that could not be read. What others keep from the caller outside the named trees is no part of what was to be seen; what has gone from a directory that is
- * still in its place was removed.
+ * A directory that could not be read. What others keep from the caller outside the named trees is
+ * no part of what was to be seen; what has gone from a directory that is still in its place was
+ * removed.
  */
 static void unseen(struct walk *w, uint32_t directory, int error)
 {
@@ -318,7 +320,10 @@ static void compact(struct links *l)
 	for (size_t i = 0; i < l->name_count; i++) {
 		bool twin = (i > 0 && l->names[i - 1].ino == l->names[i].ino) || (i + 1 < l->name_count && l->names[i + 1].ino == l->names[i].ino);
 
-		/* Only what lies before i is written over; a twin of it is kept in any case, so that i - 1 still has its number. */
+		/*
+		 * Only what lies before i is written over; a twin of it is kept in any case, so
+		 * that i - 1 still has its number.
+		 */
 		if (twin || l->names[i].rule != LINKS_SHOWN)
 			l->names[kept++] = l->names[i];
 	}

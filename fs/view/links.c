@@ -2,19 +2,24 @@
 /*
  * Hard links to what is hidden, and mounts of it.
  *
- * A file with one name is judged by that name. A file with several, or one that is mounted at a second place, may have a hidden one, and nothing in the file says which:
- * so when the first such file is reached, the named trees, and the hidden places that are known outside them (fs/view/anchors.c), are gone through once, and the names of each
- * such file are kept. Each time that one is reached, each of its other names must still lead to it: a directory above one of them may have been given a secret's name, of
- * which nothing in the file shows. Where one does not, or the file's last change (a new link is one) is younger than the walk, the walk is done again. Programs that use
- * no hard links never pay for it.
+ * A file with one name is judged by that name. A file with several, or one that is mounted at a
+ * second place, may have a hidden one, and nothing in the file says which: so when the first such
+ * file is reached, the named trees, and the hidden places that are known outside them
+ * (fs/view/anchors.c), are gone through once, and the names of each such file are kept. Each time
+ * that one is reached, each of its other names must still lead to it: a directory above one of them
+ * may have been given a secret's name, of which nothing in the file shows. Where one does not, or
+ * the file's last change (a new link is one) is younger than the walk, the walk is done again.
+ * Programs that use no hard links never pay for it.
  *
- * A walk that could not see everything (a directory that may not be listed, too large a tree) says nothing about what it did not see: then a file is shown only when all
- * of its names were found, and is else hidden by a rule of its own. The walk is tried again after a while, and so it is for files with names outside the trees: a
- * directory may have been moved in.
+ * A walk that could not see everything (a directory that may not be listed, too large a tree) says
+ * nothing about what it did not see: then a file is shown only when all of its names were found,
+ * and is else hidden by a rule of its own. The walk is tried again after a while, and so it is for
+ * files with names outside the trees: a directory may have been moved in.
  *
- * What remains: a name outside every named tree is known only where a rule leads to it. A rule that is a path or a pattern in a directory that is written out
- * (`/srv/keys/x`, `/srv/keys/x*`) does; one for any depth (`*.pem`, `.ssh`) is looked for in the caller's home, in the named directories and in those that these lie in;
- * one with a pattern above its last component is not looked for.
+ * What remains: a name outside every named tree is known only where a rule leads to it. A rule that
+ * is a path or a pattern in a directory that is written out (`/srv/keys/x`, `/srv/keys/x*`) does;
+ * one for any depth (`*.pem`, `.ssh`) is looked for in the caller's home, in the named directories
+ * and in those that these lie in; one with a pattern above its last component is not looked for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -65,8 +70,8 @@ static struct link_name *first_of(const struct links *l, uint64_t ino)
 }
 
 /*
- * Goes through the names that the walk found for an object. Returns false when one of them no longer leads to it. Otherwise *found says how many there are, and
- * *rule what hides one of them.
+ * Goes through the names that the walk found for an object. Returns false when one of them no
+ * longer leads to it. Otherwise *found says how many there are, and *rule what hides one of them.
  */
 static bool ask_names(const struct view *v, struct links *l, const struct stat *st, uint64_t *found, int *rule)
 {
@@ -89,7 +94,8 @@ static bool ask_names(const struct view *v, struct links *l, const struct stat *
 		if (is_it || (status != 0 && errno == EACCES))
 			*rule = n->rule != LINKS_SHOWN ? n->rule : *rule;
 		else if (l->directories[n->directory].dev == st->st_dev)
-			return false; /* else it is another file system's file with the same number */
+			/* else it is another file system's file with the same number */
+			return false;
 		*found += is_it && !n->again;
 	}
 	/* It was reached, so it has one name at least. */
@@ -115,7 +121,10 @@ static bool is_younger(const struct links *l, const struct stat *st)
 {
 	int64_t changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 
-	/* A time that is yet to come was set before the clock was put right: whatever changes the file now gives it an earlier one. */
+	/*
+	 * A time that is yet to come was set before the clock was put right: whatever changes the
+	 * file now gives it an earlier one.
+	 */
 	return changed_ns >= l->began_ns && changed_ns <= links_clock_ns() + AGAIN_NS;
 }
 
@@ -134,7 +143,10 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 
 	if (!policy_hides_anything(v->policy))
 		return VIEW_NO_RULE;
-	/* Nothing can be mounted here once the server runs, so for a mount the first time is enough. */
+	/*
+	 * Nothing can be mounted here once the server runs, so for a mount the first time is
+	 * enough.
+	 */
 	if (!v->links || (counts && is_younger(v->links, st)) || (v->links->cut && is_rested(v->links))) {
 		if (!walk_again(v))
 			return policy_rule_of_unseen(v->policy);
@@ -149,7 +161,8 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 			stands = ask_names(v, v->links, st, &found, &rule);
 		}
 		if (!stands)
-			return policy_rule_of_unseen(v->policy); /* it moves faster than it can be looked for */
+			/* it moves faster than it can be looked for */
+			return policy_rule_of_unseen(v->policy);
 		if (rule != VIEW_NO_RULE)
 			return rule;
 	}
@@ -163,7 +176,10 @@ int view_hidden_directory(struct view *v, const struct stat *st)
 {
 	int rule = by_identity(v, st);
 
-	/* The hidden one may have gone, and this have its number now, or be it, under a name that no rule hides. */
+	/*
+	 * The hidden one may have gone, and this have its number now, or be it, under a name that
+	 * no rule hides.
+	 */
 	if (rule != -2 && (!v->links || is_rested(v->links)) && walk_again(v))
 		rule = by_identity(v, st);
 	return rule == -2 ? VIEW_NO_RULE : rule;

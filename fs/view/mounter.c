@@ -42,7 +42,10 @@ static int configure(int context, int device, const struct confine_limits *limit
 	snprintf(number, sizeof number, "%d", device);
 	snprintf(uid, sizeof uid, "%u", (unsigned)limits->uid);
 	snprintf(gid, sizeof gid, "%u", (unsigned)limits->gid);
-	/* allow_other means everybody in this user namespace and those below it: the runner's executions have their own. */
+	/*
+	 * allow_other means everybody in this user namespace and those below it: the runner's
+	 * executions have their own.
+	 */
 	return fsconfig(context, FSCONFIG_SET_STRING, "source", "cordon", 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "subtype", "cordon", 0) == 0 &&
 	       fsconfig(context, FSCONFIG_SET_STRING, "fd", number, 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "rootmode", "40000", 0) == 0 &&
 	       fsconfig(context, FSCONFIG_SET_STRING, "user_id", uid, 0) == 0 && fsconfig(context, FSCONFIG_SET_STRING, "group_id", gid, 0) == 0 &&
@@ -109,8 +112,10 @@ int mounter_mount(int pidfd, const struct confine_limits *limits, int *device, i
 /*
  * Other paths of an object.
  *
- * A mount shows a file system from some directory on (its root). So the object's path within its file system is the root and what follows the mount point in its path;
- * every other mount of the same file system whose root lies above that shows it as well, unless something is mounted over it: that is why each path is tried.
+ * A mount shows a file system from some directory on (its root). So the object's path within its
+ * file system is the root and what follows the mount point in its path; every other mount of the
+ * same file system whose root lies above that shows it as well, unless something is mounted over
+ * it: that is why each path is tried.
  */
 
 struct mount_line {
@@ -164,7 +169,10 @@ static bool leads_to(const char *path, const struct stat *wanted)
 	return stat(path, &st) == 0 && st.st_dev == wanted->st_dev && st.st_ino == wanted->st_ino;
 }
 
-/* The line of the mount that the object was reached through, and the object's path within the file system. */
+/*
+ * The line of the mount that the object was reached through, and the object's path within the file
+ * system.
+ */
 static bool find_own(FILE *file, char **text, size_t *size, int fd, const char *path, struct mount_line *own, char inner[PATH_MAX])
 {
 	struct statx x;

@@ -2,9 +2,10 @@
 /*
  * Judging what was named. See named.h.
  *
- * What was typed is compared as text: a path that the same rule hides by its text as by the object that it leads to is that secret's own name, even where a directory far
- * above is a link. For a named file with several names the directories around it are gone through, nearest first and within bounds, and with it the named trees and the
- * anchors.
+ * What was typed is compared as text: a path that the same rule hides by its text as by the object
+ * that it leads to is that secret's own name, even where a directory far above is a link. For a
+ * named file with several names the directories around it are gone through, nearest first and
+ * within bounds, and with it the named trees and the anchors.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -31,11 +32,15 @@ struct check {
 	struct view *v;
 	const struct plan *p;
 	char *const *paths;
-	struct policy *hides, *typed;  /* the rules that hide, as they are matched and as they were written */
+	/* the rules that hide, as they are matched and as they were written */
+	struct policy *hides, *typed;
 	struct error *err;
 };
 
-/* What was typed as an absolute path without empty components and dots. What leads up is resolved, since only the file system knows where to. NULL without memory. */
+/*
+ * What was typed as an absolute path without empty components and dots. What leads up is resolved,
+ * since only the file system knows where to. NULL without memory.
+ */
 static char *absolute(const char *source)
 {
 	char *here = source[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL, *real, *to;
@@ -72,7 +77,10 @@ static char *absolute(const char *source)
 	return whole;
 }
 
-/* Whether a named tree other than i, typed as it lies, shows path by a rule that lies at least so deep. */
+/*
+ * Whether a named tree other than i, typed as it lies, shows path by a rule that lies at least so
+ * deep.
+ */
 static bool is_shown_otherwise(const struct check *c, uint32_t i, const char *path, uint16_t depth)
 {
 	for (uint32_t other = 0; other < c->p->binds.count; other++) {
@@ -101,7 +109,10 @@ static int refuse(struct check *c, const char *source, const char *how, const ch
 			 policy_rule_id(c->hides, rule), policy_rule_pattern(c->hides, rule));
 }
 
-/* What hides a named path, by the rules that hide alone; where that is a rule about what files hold, it has to hold it. */
+/*
+ * What hides a named path, by the rules that hide alone; where that is a rule about what files
+ * hold, it has to hold it.
+ */
 static struct policy_verdict hidden_by(const struct check *c, uint32_t i, const char *path)
 {
 	struct policy_verdict hidden = policy_decide(c->hides, path, false);
@@ -180,13 +191,17 @@ static int check_names(struct check *c, uint32_t i, const char *source, const st
 		snprintf(c->v->full, sizeof c->v->full, "%s", c->paths[i]);
 		rule = view_hidden_link(c->v, &st, false);
 		if (rule == policy_rule_of_unseen(c->v->policy))
-			rule = VIEW_NO_RULE; /* named exactly: what could not be found stands for nothing */
+			/* named exactly: what could not be found stands for nothing */
+			rule = VIEW_NO_RULE;
 	} else {
 		rule = view_hidden_directory(c->v, &st);
 	}
 	if (rule < 0)
 		return 0;
-	/* Named by a secret's own name, and it has a second one: that is what was asked for, unless the caller hides the other. */
+	/*
+	 * Named by a secret's own name, and it has a second one: that is what was asked for, unless
+	 * the caller hides the other.
+	 */
 	if (policy_rule_is_built_in(c->v->policy, rule) && hidden->rule >= 0)
 		return 0;
 	return error_set(c->err, FAILURE_BAD_OPTION, 0, "%s is also the name of something that is hidden by %s (%s); a secret is shown only where it is named by its own path", source,
@@ -218,9 +233,15 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 
 /* ---- masked ---- */
 
-/* Stand-ins (--mask) that no program would see. Looks only at what is below the named trees, by their descriptors. */
+/*
+ * Stand-ins (--mask) that no program would see. Looks only at what is below the named trees, by
+ * their descriptors.
+ */
 
-/* How much of a path (without its first slash) the path of a tree is; -1 when it does not lie there. */
+/*
+ * How much of a path (without its first slash) the path of a tree is; -1 when it does not lie
+ * there.
+ */
 static int length_in(const struct view_tree *tree, const char *path)
 {
 	const char *root = tree->path ? tree->path + 1 : NULL;

@@ -2,8 +2,9 @@
 /*
  * The nodes. See node_tree.h.
  *
- * Two chained hash tables over the same nodes: by id and by (parent, name). Both grow together. A node that was replaced under its name leaves the second and
- * stays in the first. Nothing here recurses: a chain of parents of any length is freed by a loop.
+ * Two chained hash tables over the same nodes: by id and by (parent, name). Both grow together. A
+ * node that was replaced under its name leaves the second and stays in the first. Nothing here
+ * recurses: a chain of parents of any length is freed by a loop.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,8 @@
 /*
  * Reaching the host's objects. See object.h.
  *
- * RESOLVE_BENEATH makes the kernel refuse a way out even when a directory is moved during the walk; it then says EAGAIN, which is tried again a bounded
- * number of times.
+ * RESOLVE_BENEATH makes the kernel refuse a way out even when a directory is moved during the walk;
+ * it then says EAGAIN, which is tried again a bounded number of times.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -37,8 +37,8 @@
 #define ATTEMPTS 64
 
 /*
- * The same without openat2(2), which a service manager's filter refuses (RestrictSUIDSGID=): name by name, none of them a link or "..", so that there is no
- * way out, either.
+ * The same without openat2(2), which a service manager's filter refuses (RestrictSUIDSGID=): name
+ * by name, none of them a link or "..", so that there is no way out, either.
  */
 static int open_by_steps(int directory, const char *path, int flags)
 {
@@ -116,7 +116,8 @@ static const char *last_slash(const char *path, size_t most)
 }
 
 /*
- * Opens the directory above the last component, and says where that begins. The directory is root itself for a path of one component. *owned: to be closed.
+ * Opens the directory above the last component, and says where that begins. The directory is root
+ * itself for a path of one component. *owned: to be closed.
  */
 static int open_above(int root, const char *path, const char **name, bool *owned)
 {

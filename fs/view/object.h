@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reaching the host's objects: openat2(2) below a descriptor of a named tree's root, never through a link, never out of it.
+ * Reaching the host's objects: openat2(2) below a descriptor of a named tree's root, never through
+ * a link, never out of it.
  *
- * The root descriptor is opened once, before anything is served; nothing is ever reached by an absolute path. A path longer than the kernel takes at a time is gone
- * through in pieces.
+ * The root descriptor is opened once, before anything is served; nothing is ever reached by an
+ * absolute path. A path longer than the kernel takes at a time is gone through in pieces.
  */
 #ifndef CORDON_FS_VIEW_OBJECT_H
 #define CORDON_FS_VIEW_OBJECT_H
@@ -17,20 +18,30 @@
 #define OBJECT_PATH_MAX 32768
 
 /*
- * Opens path below root ("" is root itself; root may then be a file). flags as in open(2), without O_CREAT. Returns a descriptor, or -1 with errno: ELOOP for a link
- * on the way, EXDEV for what would lead out.
+ * Opens path below root ("" is root itself; root may then be a file). flags as in open(2), without
+ * O_CREAT. Returns a descriptor, or -1 with errno: ELOOP for a link on the way, EXDEV for what
+ * would lead out.
  */
 int object_open(int root, const char *path, int flags);
 
-/* lstat(2) of the same. *is_mount: something is mounted at this name, so that it may be the second name of an object. 0, or -1 with errno. */
+/*
+ * lstat(2) of the same. *is_mount: something is mounted at this name, so that it may be the second
+ * name of an object. 0, or -1 with errno.
+ */
 int object_stat(int root, const char *path, struct stat *st, bool *is_mount);
 /* The same for a name in an open directory. */
 int object_stat_at(int directory, const char *name, struct stat *st, bool *is_mount);
 
-/* Whether the file system of an open object (O_PATH too) shows the kernel or its devices and not files: proc, sysfs and their like. */
+/*
+ * Whether the file system of an open object (O_PATH too) shows the kernel or its devices and not
+ * files: proc, sysfs and their like.
+ */
 bool object_is_of_kernel(int fd);
 
-/* A growing set of objects by device and number. A directory is never taken for a file that had its number before. */
+/*
+ * A growing set of objects by device and number. A directory is never taken for a file that had its
+ * number before.
+ */
 struct object_set {
 	struct { uint64_t dev, ino; int32_t rule; bool used, is_directory; } *slots;
 	size_t capacity, count;

@@ -2,10 +2,12 @@
 /*
  * The operations that read: lookup, attributes, links, files.
  *
- * The kernel checks no permission bits here (no default_permissions): the server runs as the very user that the program is on the host, so the host's answer to
- * its own open(2) is the answer. So refused writes arrive here and have events, instead of ending in the kernel. Every object is
- * reached anew by openat2(2) and compared with what its node stood for; another object under the same name is ESTALE, and the kernel looks again. Files are
- * read with pread(2) and never mapped, so one that shrinks meanwhile is a short read and no signal.
+ * The kernel checks no permission bits here (no default_permissions): the server runs as the very
+ * user that the program is on the host, so the host's answer to its own open(2) is the answer. So
+ * refused writes arrive here and have events, instead of ending in the kernel. Every object is
+ * reached anew by openat2(2) and compared with what its node stood for; another object under the
+ * same name is ESTALE, and the kernel looks again. Files are read with pread(2) and never mapped,
+ * so one that shrinks meanwhile is a short read and no signal.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -77,7 +79,8 @@ static void reply_entry(fuse_req_t req, struct node *parent, const char *name, c
 		view_invent(v, n, &entry.attr);
 	entry.ino = n->id;
 	if (fuse_reply_entry(req, &entry) == -ENOENT)
-		tree_forget(v->tree, n->id, 1); /* the caller was interrupted, and the kernel will not count this one */
+		/* the caller was interrupted, and the kernel will not count this one */
+		tree_forget(v->tree, n->id, 1);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -151,9 +154,11 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if ((status = view_path(v, n)) == 0)
 		status = object_stat(v->trees[n->tree].fd, v->path, &st, &is_mount) != 0 ? errno : is_other(n, &st) ? ESTALE : 0;
 	if (status == ENOENT)
-		status = ESTALE; /* a node that is gone: what has its name now is for a new lookup to say */
+		/* a node that is gone: what has its name now is for a new lookup to say */
+		status = ESTALE;
 	if (status == ESTALE && n->opens > 0 && fstat(n->kept, &st) == 0)
-		status = 0; /* unlinked, but still open: the kernel asks by the node and not by the open file */
+		/* unlinked, but still open: the kernel asks by the node and not by the open file */
+		status = 0;
 	if (status) {
 		fuse_reply_err(req, status);
 		return;
@@ -229,7 +234,8 @@ static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t fl
 	else if (is_other(n, st))
 		error = ESTALE;
 	else if (!S_ISREG(st->st_mode))
-		error = ENXIO; /* pipes, sockets and devices are the kernel's own business and do not come here */
+		/* pipes, sockets and devices are the kernel's own business and do not come here */
+		error = ENXIO;
 	else if (has_become_secret(v, n, fd))
 		error = ESTALE;
 	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime && view_hidden_link(v, st, false) != VIEW_NO_RULE)
@@ -241,7 +247,10 @@ static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t fl
 	return -1;
 }
 
-/* Whether the pages that the kernel has of this file are still good; if not, its size must be asked for again, too. */
+/*
+ * Whether the pages that the kernel has of this file are still good; if not, its size must be asked
+ * for again, too.
+ */
 static bool is_unchanged(struct view *v, struct node *n, const struct stat *st)
 {
 	int64_t mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -258,9 +267,10 @@ static bool is_unchanged(struct view *v, struct node *n, const struct stat *st)
 }
 
 /*
- * Gives the kernel what a small file holds together with the answer to the open, which saves the request to
- * read it. Only where no other open is known: a page that the kernel waits for elsewhere is locked, and the
- * kernel would wait for the server, which waits for the kernel (fuse_lowlevel_notify_store()).
+ * Gives the kernel what a small file holds together with the answer to the open, which saves the
+ * request to read it. Only where no other open is known: a page that the kernel waits for elsewhere
+ * is locked, and the kernel would wait for the server, which waits for the kernel
+ * (fuse_lowlevel_notify_store()).
  */
 #define FILL_MOST 32768
 static bool fill(struct view *v, const struct node *n, int fd, off_t size)
@@ -436,11 +446,20 @@ static void op_init(void *data, struct fuse_conn_info *connection)
 {
 	(void)data;
 	connection->want |= connection->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
-	/* Each listing goes through the attributes, where a name that is hidden as another's hard link is left out. */
+	/*
+	 * Each listing goes through the attributes, where a name that is hidden as another's hard
+	 * link is left out.
+	 */
 	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
 					FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
-	/* RELEASE is a background request. Were it to wait until others are answered, while more is opened, the server's descriptors would run out. */
-	/* The kernel wants room for a write of this size in each read, and reads no more than that at a time, too. */
+	/*
+	 * RELEASE is a background request. Were it to wait until others are answered, while more is
+	 * opened, the server's descriptors would run out.
+	 */
+	/*
+	 * The kernel wants room for a write of this size in each read, and reads no more than that
+	 * at a time, too.
+	 */
 	if (connection->max_write > VIEW_BLOCK)
 		connection->max_write = VIEW_BLOCK;
 	connection->max_background = BACKGROUND_MOST;

@@ -2,8 +2,8 @@
 /*
  * Everything that would change something: EROFS, and an event with process, operation and path.
  *
- * The mount itself is not marked read-only, because then the kernel would refuse without an event. Nothing here touches the host, and the server's
- * system call filter has no call that could.
+ * The mount itself is not marked read-only, because then the kernel would refuse without an event.
+ * Nothing here touches the host, and the server's system call filter has no call that could.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -94,7 +94,8 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
 {
 	(void)mode;
 	(void)fi;
-	refuse(req, ino, strcmp(name, "/") == 0 ? NULL : name, EVENT_CREATE); /* so the kernel calls a file without a name */
+	/* so the kernel calls a file without a name */
+	refuse(req, ino, strcmp(name, "/") == 0 ? NULL : name, EVENT_CREATE);
 }
 
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -152,8 +153,9 @@ void view_operations_refused(struct fuse_lowlevel_ops *ops)
 /*
  * Events of what was opened and what was refused, with the process.
  *
- * A process has its number and its name in the event; names are kept for a moment, since a program opens many files in a row. Nothing here waits: the name is read from a place that
- * needs no lock of the process, and the sink never blocks.
+ * A process has its number and its name in the event; names are kept for a moment, since a program
+ * opens many files in a row. Nothing here waits: the name is read from a place that needs no lock
+ * of the process, and the sink never blocks.
  */
 
 #define NAME_AGE_NS INT64_C(100000000)

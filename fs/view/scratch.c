@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program changed. See scratch.h. The walk is iterative and by descriptors, as the one that copies is: names from inside are never parsed. */
+/*
+ * What a program changed. See scratch.h. The walk is iterative and by descriptors, as the one that
+ * copies is: names from inside are never parsed.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -39,10 +42,12 @@ struct walk {
 		DIR *dir;
 		size_t length;    /* of the path */
 		bool listed;      /* as changed itself */
-		bool fresh;       /* nothing in it was there before, whatever the host has at its place */
+		/* nothing in it was there before, whatever the host has at its place */
+		bool fresh;
 	} stack[DEEPEST];
 	unsigned depth;
-	bool cut;                 /* some directory lies deeper, or has a longer path, than is looked at */
+	/* some directory lies deeper, or has a longer path, than is looked at */
+	bool cut;
 	char path[OBJECT_PATH_MAX];
 	struct change *changes;
 	size_t count, capacity;
@@ -74,7 +79,10 @@ static int add(struct walk *w, char kind, bool is_directory, char *note)
 	return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 }
 
-/* What is to be said of an object: where a link leads to, what it is that is no file, which permissions it was given. NULL for nothing to say, or without memory. */
+/*
+ * What is to be said of an object: where a link leads to, what it is that is no file, which
+ * permissions it was given. NULL for nothing to say, or without memory.
+ */
 static char *note_of(int directory, const char *name, const struct stat *st, const struct stat *old)
 {
 	static const struct { mode_t type; const char *note; } KINDS[] = { { S_IFIFO, "(pipe)" }, { S_IFSOCK, "(socket)" }, { S_IFCHR, "(device)" }, { S_IFBLK, "(device)" } };
@@ -135,7 +143,10 @@ static bool holds(int fd, const char *content, size_t length)
 	return got == 0 && length == 0;
 }
 
-/* Whether a file in the layer holds what was shown before, the stand-in or what the host's has with the same permissions: it was opened for writing and not changed. */
+/*
+ * Whether a file in the layer holds what was shown before, the stand-in or what the host's has with
+ * the same permissions: it was opened for writing and not changed.
+ */
 static bool is_as_before(const struct walk *w, int directory, const char *name, const struct stat *st, const struct stat *old)
 {
 	size_t length = 0;
@@ -212,7 +223,10 @@ static int visit_directory(struct walk *w, int directory, const char *name, size
 	return 0;
 }
 
-/* What is not changed, or not there any more, goes out of the layer, so that what is copied afterwards is what is listed. */
+/*
+ * What is not changed, or not there any more, goes out of the layer, so that what is copied
+ * afterwards is what is listed.
+ */
 static int visit(struct walk *w, const char *name)
 {
 	int directory = dirfd(w->stack[w->depth - 1].dir);
@@ -234,7 +248,10 @@ static int visit(struct walk *w, const char *name)
 		unlinkat(directory, name, 0);
 		return 0;
 	}
-	/* A directory in place of what was none, or the other way round: one has gone and another has come. */
+	/*
+	 * A directory in place of what was none, or the other way round: one has gone and another
+	 * has come.
+	 */
 	other_kind = existed && S_ISDIR(st.st_mode) != S_ISDIR(old.st_mode);
 	if (other_kind && add(w, 'D', S_ISDIR(old.st_mode), NULL) < 0)
 		return -1;
@@ -244,7 +261,10 @@ static int visit(struct walk *w, const char *name)
 	return add(w, existed ? 'M' : 'A', false, note_of(directory, name, &st, existed ? &old : NULL));
 }
 
-/* Leaves a directory. One in which nothing has changed goes, too; one with something in it stays by itself. */
+/*
+ * Leaves a directory. One in which nothing has changed goes, too; one with something in it stays by
+ * itself.
+ */
 static void leave(struct walk *w)
 {
 	const char *slash;
@@ -381,7 +401,9 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 	if (write_listing(w, directory, is_whole) < 0)
 		goto out;
 	*changes = w->count;
-	/* What is not listed is not copied, so what could not be listed whole is not copied at all. */
+	/*
+	 * What is not listed is not copied, so what could not be listed whole is not copied at all.
+	 */
 	if (!is_whole || workspace_export(upper, files, &listed, NULL, totals, err) < 0)
 		goto out;
 	if (w->cut)

@@ -2,9 +2,11 @@
 /*
  * What a name stands for. See view.h.
  *
- * The decision falls on the object that was reached: the kernel has resolved every link inside the sandbox by the time a name arrives here, so the path from the tree's root is
- * the path of the object, and a file with several names is looked at by its identity as well. All owners are shown as the one id that exists inside: an id
- * without a mapping would make the kernel answer EACCES where a read-only file system says EROFS, and could not be copied up by an overlay.
+ * The decision falls on the object that was reached: the kernel has resolved every link inside the
+ * sandbox by the time a name arrives here, so the path from the tree's root is the path of the
+ * object, and a file with several names is looked at by its identity as well. All owners are shown
+ * as the one id that exists inside: an id without a mapping would make the kernel answer EACCES
+ * where a read-only file system says EROFS, and could not be copied up by an overlay.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -190,7 +192,10 @@ ino_t view_number(struct view *v, dev_t dev, ino_t ino)
 {
 	bool is_new;
 
-	/* An overlay above (--scratch) takes the two highest bits for itself (xino); a number that has them is not stable there. */
+	/*
+	 * An overlay above (--scratch) takes the two highest bits for itself (xino); a number that
+	 * has them is not stable there.
+	 */
 	return (ino & NUMBER_MASK) ^ ino >> NUMBER_BITS << 44 ^ (ino_t)device_index(v, dev, &is_new) << (NUMBER_BITS - 8);
 }
 
@@ -215,7 +220,10 @@ void view_squash(struct view *v, struct stat *st)
 	st->st_ino = view_number(v, st->st_dev, st->st_ino);
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;
-	/* A directory's links and size count what is hidden in it. One link is what other file systems say that do not count, too. */
+	/*
+	 * A directory's links and size count what is hidden in it. One link is what other file
+	 * systems say that do not count, too.
+	 */
 	if (S_ISDIR(st->st_mode)) {
 		st->st_nlink = 1;
 		st->st_size = 4096;
@@ -227,7 +235,8 @@ void view_invent(struct view *v, const struct node *n, struct stat *st)
 {
 	memset(st, 0, sizeof *st);
 	st->st_ino = UINT64_C(0xff) << (NUMBER_BITS - 8) | n->id;
-	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644; /* an overlay above asks for the owner's right to write */
+	/* an overlay above asks for the owner's right to write */
+	st->st_mode = n->is_directory ? S_IFDIR | 0755 : S_IFREG | 0644;
 	st->st_nlink = 1;
 	st->st_uid = v->uid;
 	st->st_gid = v->gid;
@@ -315,7 +324,10 @@ static int stat_child(struct view *v, const struct node *parent, const char *nam
 	return status == 0 ? 0 : errno;
 }
 
-/* A name that a rule hides: remembers the object, so that it is hidden under its other names, and says whether there is one. */
+/*
+ * A name that a rule hides: remembers the object, so that it is hidden under its other names, and
+ * says whether there is one.
+ */
 static int hide(struct view *v, const struct stat *st, int status, int by, int *rule)
 {
 	if (status != 0)
@@ -335,7 +347,8 @@ bool view_holds(struct view *v, enum policy_content content, int fd)
 		return true;
 	while (length < VIEW_BLOCK && (got = pread(fd, v->block + length, VIEW_BLOCK - length, (off_t)length)) > 0)
 		length += (size_t)got;
-	return got != 0 || policy_content_found(content, v->block, length); /* what cannot be read to its end is taken for one */
+	/* what cannot be read to its end is taken for one */
+	return got != 0 || policy_content_found(content, v->block, length);
 }
 
 bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode)
@@ -363,7 +376,10 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 		return rule;
 	if (is_mount || (S_ISREG(st->st_mode) && st->st_nlink > 1))
 		return view_hidden_link(v, st, is_mount);
-	/* Nothing is mounted later, so this goes through the trees once and looks the object up from then on. */
+	/*
+	 * Nothing is mounted later, so this goes through the trees once and looks the object up
+	 * from then on.
+	 */
 	if (v->trees[parent->tree].has_mounts && S_ISREG(st->st_mode))
 		return view_hidden_link(v, st, true);
 	if (v->trees[parent->tree].bound && S_ISREG(st->st_mode)) {

@@ -2,8 +2,8 @@
 /*
  * From a configuration to rules. See view_config.h.
  *
- * A path is made the host's own name for its object before it becomes a rule, as far as it exists: rules are about objects, and a directory on the way may be a
- * symbolic link.
+ * A path is made the host's own name for its object before it becomes a rule, as far as it exists:
+ * rules are about objects, and a directory on the way may be a symbolic link.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,7 +19,10 @@
 
 #include "fs/view/glob.h"
 
-/* How much of a pattern is written out: the components before the first with a byte that has a meaning of its own, or all but the last. */
+/*
+ * How much of a pattern is written out: the components before the first with a byte that has a
+ * meaning of its own, or all but the last.
+ */
 static size_t written_out(const char *pattern)
 {
 	size_t end = 0;

@@ -2,8 +2,9 @@
 /*
  * Events of the view. See view_event.h.
  *
- * The table of recent records is direct-mapped: two that fall on the same slot push each other out, which costs a repeat and never a record. The ring is one buffer: it is
- * sent from its front in datagrams of whole records and moved up when it is half empty.
+ * The table of recent records is direct-mapped: two that fall on the same slot push each other out,
+ * which costs a repeat and never a record. The ring is one buffer: it is sent from its front in
+ * datagrams of whole records and moved up when it is half empty.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,7 +22,11 @@
 #define SLOTS 1024
 #define RING_BYTES (1u << 20)
 #define WINDOW_NS INT64_C(1000000000)
-#define BATCH_NS INT64_C(5000000)   /* at least so long between two datagrams: a record after a silence goes at once, many travel together */
+/*
+ * At least so long between two datagrams: a record after a silence goes at once, many travel
+ * together.
+ */
+#define BATCH_NS INT64_C(5000000)
 
 _Static_assert(sizeof(struct event_head) == 56, "an event has no padding");
 

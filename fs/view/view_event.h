@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened in the view, on its way out: a small record for each kind of thing, repeats counted instead of repeated.
+ * What happened in the view, on its way out: a small record for each kind of thing, repeats counted
+ * instead of repeated.
  *
- * The server must never wait for the reader: records are gathered in a buffer of fixed size and sent as datagrams on a non-blocking socket; what
- * does not fit is counted, and the count is sent when there is room. The same record that was sent less than a second ago is held back and sent once with
- * the number of its repeats. Reading is pure and strict, since the supervisor does not trust the server.
+ * The server must never wait for the reader: records are gathered in a buffer of fixed size and
+ * sent as datagrams on a non-blocking socket; what does not fit is counted, and the count is sent
+ * when there is room. The same record that was sent less than a second ago is held back and sent
+ * once with the number of its repeats. Reading is pure and strict, since the supervisor does not
+ * trust the server.
  */
 #ifndef CORDON_FS_VIEW_VIEW_EVENT_H
 #define CORDON_FS_VIEW_VIEW_EVENT_H
@@ -38,7 +41,8 @@ struct event_head {
 	uint32_t magic;
 	uint16_t kind, path_length;  /* the path follows, without a NUL; cut at EVENT_PATH_MAX */
 	uint32_t flags;
-	int32_t rule;                /* index in the policy, or one of the above, or -1: never named */
+	/* index in the policy, or one of the above, or -1: never named */
+	int32_t rule;
 	int32_t pid;                 /* in the supervisor's PID namespace; 0 when not known */
 	uint32_t reserved;
 	uint64_t count;
@@ -53,7 +57,10 @@ struct event {
 
 struct event_sink;
 
-/* A sink that sends to socket, which stays the caller's; -1 only counts. opens: send EVENT_OPENED, too. NULL without memory. */
+/*
+ * A sink that sends to socket, which stays the caller's; -1 only counts. opens: send EVENT_OPENED,
+ * too. NULL without memory.
+ */
 struct event_sink *event_sink_new(int socket, bool opens);
 void event_sink_free(struct event_sink *s);
 
@@ -66,10 +73,15 @@ void event_put(struct event_sink *s, const struct event_head *head, const char *
 /* Sends what is due. Returns in how many milliseconds to call again, or -1 when nothing waits. */
 int event_flush(struct event_sink *s, int64_t now_ns);
 
-/* Sends everything, held-back repeats too, and the summary. Waits for room for as long as the other end is open. */
+/*
+ * Sends everything, held-back repeats too, and the summary. Waits for room for as long as the other
+ * end is open.
+ */
 void event_finish(struct event_sink *s);
 
-/* Takes the next event out of a datagram at *at. Returns 1, 0 at its end, -1 when it is malformed. */
+/*
+ * Takes the next event out of a datagram at *at. Returns 1, 0 at its end, -1 when it is malformed.
+ */
 int event_parse(const char *bytes, size_t length, size_t *at, struct event *out);
 
 #endif

@@ -3,10 +3,12 @@
  * cordon-view: the process that serves a view.
  *
  * The supervisor starts it with nothing but a socket on descriptor 3. The first datagram brings the
- * configuration and a process in the sandbox's namespaces. It opens the named
- * trees, has the mount made there, becomes the user that the program is on the host, gives up every privilege, takes a system call filter of its own that
- * leaves it nothing but reading, and only then answers the first request. It has a mount namespace of its own, where the view is not mounted, so it
- * cannot come to wait for itself, and where nothing appears that is mounted later. When the supervisor's end of the socket goes, it ends, and with it the last descriptor of the file system.
+ * configuration and a process in the sandbox's namespaces. It opens the named trees, has the mount
+ * made there, becomes the user that the program is on the host, gives up every privilege, takes a
+ * system call filter of its own that leaves it nothing but reading, and only then answers the first
+ * request. It has a mount namespace of its own, where the view is not mounted, so it cannot come to
+ * wait for itself, and where nothing appears that is mounted later. When the supervisor's end of
+ * the socket goes, it ends, and with it the last descriptor of the file system.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -169,8 +171,8 @@ static bool write_map(pid_t pid, const char *file, uint32_t id)
 }
 
 /*
- * A user namespace in which root and the program's ids mean the same as outside. Only a process outside may
- * map two ids, so a child that stays behind does it, once this one is inside.
+ * A user namespace in which root and the program's ids mean the same as outside. Only a process
+ * outside may map two ids, so a child that stays behind does it, once this one is inside.
  */
 static int unshare_mapped(const struct plan *p)
 {
@@ -196,9 +198,10 @@ static int unshare_mapped(const struct plan *p)
 }
 
 /*
- * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user needs a
- * user namespace for that; no id is mapped there, because what counts for reading is its id on the host,
- * and that stays. So does root without CAP_SYS_ADMIN, as in a container, which is about to become another user.
+ * A mount namespace without the view, which nothing can be mounted into any more. An ordinary user
+ * needs a user namespace for that; no id is mapped there, because what counts for reading is its id
+ * on the host, and that stays. So does root without CAP_SYS_ADMIN, as in a container, which is
+ * about to become another user.
  */
 static int leave_mounts(struct start *s)
 {
@@ -210,7 +213,10 @@ static int leave_mounts(struct start *s)
 	return 0;
 }
 
-/* A descriptor is held for each file that is open or mapped inside. Some are kept for what the server opens for itself, or a program could keep it from looking. */
+/*
+ * A descriptor is held for each file that is open or mapped inside. Some are kept for what the
+ * server opens for itself, or a program could keep it from looking.
+ */
 static void raise_descriptors(struct view *v)
 {
 	struct rlimit files, more;
@@ -234,7 +240,9 @@ static int confine(struct start *s)
 		return -1;
 	if (privileges_drop(&layers, &s->error) < 0 || privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
-	/* Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner. */
+	/*
+	 * Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
 	return filter_install(PROFILE_VIEW, &s->error);
@@ -258,7 +266,8 @@ static int set_up(struct start *s)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);
-	setsockopt(HELPER_CONTROL, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* the kernel gives as much of it as it lets others have */
+	/* the kernel gives as much of it as it lets others have */
+	setsockopt(HELPER_CONTROL, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	if (server_open(s->view, s->device, &s->error) < 0)
 		return -1;
 	return confine(s);
@@ -275,7 +284,10 @@ int main(void)
 		return 64;
 	}
 	trace_adopt(HELPER_TRACE, "view");
-	/* A terminal's signals are for the caller: the view outlives the program, not the other way round. */
+	/*
+	 * A terminal's signals are for the caller: the view outlives the program, not the other way
+	 * round.
+	 */
 	setsid();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

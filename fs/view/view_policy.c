@@ -2,9 +2,10 @@
 /*
  * Rules over host paths. See view_policy.h for the order among them.
  *
- * A decision on a name costs what the rules cost whose last component can begin with the name's first byte: for each byte there is a list of them. A rule is then
- * compared by its last component, and only when that matches by the whole path. Deeper matches always win, so what was decided above never has
- * to be looked at again, and the cost does not grow with depth.
+ * A decision on a name costs what the rules cost whose last component can begin with the name's
+ * first byte: for each byte there is a list of them. A rule is then compared by its last component,
+ * and only when that matches by the whole path. Deeper matches always win, so what was decided
+ * above never has to be looked at again, and the cost does not grow with depth.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -451,7 +452,8 @@ bool policy_mask_in(const struct policy *p, const char *directory, size_t i, con
 
 int policy_hide_unseen(struct policy *p)
 {
-	return p->unseen = policy_hide(p, "hard-link", "/\1", true); /* no path has that name: the rule is for its id alone */
+	/* no path has that name: the rule is for its id alone */
+	return p->unseen = policy_hide(p, "hard-link", "/\1", true);
 }
 
 int policy_rule_of_unseen(const struct policy *p)

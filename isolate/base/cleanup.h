@@ -2,9 +2,10 @@
 /*
  * Variables that give back what they hold when their scope ends.
  *
- * A variable with one of these attributes is initialised where it is declared, to -1 for a descriptor and to NULL or BUFFER_INIT
- * for the rest; every return after that gives it back. A value that outlives the scope is taken out with steal_fd or
- * steal_pointer. errno is as it was before. A function uses these or a goto ladder, not both for the same thing.
+ * A variable with one of these attributes is initialised where it is declared, to -1 for a
+ * descriptor and to NULL or BUFFER_INIT for the rest; every return after that gives it back. A
+ * value that outlives the scope is taken out with steal_fd or steal_pointer. errno is as it was
+ * before. A function uses these or a goto ladder, not both for the same thing.
  */
 #ifndef CORDON_ISOLATE_BASE_CLEANUP_H
 #define CORDON_ISOLATE_BASE_CLEANUP_H
@@ -17,7 +18,10 @@
 
 #define _cleanup_(function) __attribute__((cleanup(function)))
 
-/* Closes a descriptor that is one and makes it -1. Keeps errno, for paths that report an earlier error. */
+/*
+ * Closes a descriptor that is one and makes it -1. Keeps errno, for paths that report an earlier
+ * error.
+ */
 static inline void close_fd(int *fd)
 {
 	int kept = errno;

@@ -2,10 +2,11 @@
 /*
  * Errors as plain values, and the words for them.
  *
- * All text comes from the one table in failures.def, so that the command line, `--json`, the library, `doctor` and the man page
- * cannot disagree. What a caller puts into the context (file names above all) is foreign text: it passes the sanitiser
- * on its way in, once, so nothing that reads the struct later has to think of it. Nothing here allocates, and nothing
- * here uses a buffer that threads share: strerrorname_np(3) and strerrordesc_np(3) return constants.
+ * All text comes from the one table in failures.def, so that the command line, `--json`, the
+ * library, `doctor` and the man page cannot disagree. What a caller puts into the context (file
+ * names above all) is foreign text: it passes the sanitiser on its way in, once, so nothing that
+ * reads the struct later has to think of it. Nothing here allocates, and nothing here uses a buffer
+ * that threads share: strerrorname_np(3) and strerrordesc_np(3) return constants.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,7 +40,10 @@ static const struct words *words_of(enum failure code)
 
 int error_set(struct error *err, enum failure code, int sys_errno, const char *format, ...)
 {
-	/* Twice as long as the context, so that what is cut here lies beyond the place where the sanitiser cuts and marks. */
+	/*
+	 * Twice as long as the context, so that what is cut here lies beyond the place where the
+	 * sanitiser cuts and marks.
+	 */
 	char text[2 * sizeof err->context];
 	va_list args;
 	int length;
@@ -80,7 +84,10 @@ const char *error_errno_name(int sys_errno)
 	return name ? name : "E?";
 }
 
-/* Whether the context of this code is a whole sentence already, to which the general meaning would add nothing. */
+/*
+ * Whether the context of this code is a whole sentence already, to which the general meaning would
+ * add nothing.
+ */
 static bool speaks_for_itself(enum failure code)
 {
 	return code == FAILURE_BAD_OPTION || code == FAILURE_BAD_INPUT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures as JSON: the same object in `--json` answers, in the library and in doctor, so that no program has to parse prose. The code is from the closed list of
- * failures.def; the rest is for people.
+ * Failures as JSON: the same object in `--json` answers, in the library and in doctor, so that no
+ * program has to parse prose. The code is from the closed list of failures.def; the rest is for
+ * people.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -6,7 +6,10 @@
 #include "isolate/base/error.h"
 #include "isolate/base/json_write.h"
 
-/* Appends {"failure":{"code":...,"tried":...,"meaning":...,"kernel":...,"fix":...}} to out, on one line without a newline. */
+/*
+ * Appends {"failure":{"code":...,"tried":...,"meaning":...,"kernel":...,"fix":...}} to out, on one
+ * line without a newline.
+ */
 void failure_record_write(const struct error *err, struct buffer *out);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimals. See json_decimal.h. Everything goes digit by digit, so numbers of a million digits cost what they are long and nothing is rounded. */
+/*
+ * Decimals. See json_decimal.h. Everything goes digit by digit, so numbers of a million digits cost
+ * what they are long and nothing is rounded.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -103,7 +106,10 @@ static uint64_t times(uint64_t a, uint64_t b, uint64_t modulus)
 
 bool decimal_is_multiple(const struct decimal *value, const struct decimal *divisor)
 {
-	/* value is V times 10^v, divisor is D times 10^d, V and D whole and without a 0 at their ends. */
+	/*
+	 * value is V times 10^v, divisor is D times 10^d, V and D whole and without a 0 at their
+	 * ends.
+	 */
 	int64_t shift = (value->point - value->count) - (divisor->point - divisor->count);
 	uint64_t modulus = 0, rest = 0, power = 10;
 	const char *at = divisor->digits;

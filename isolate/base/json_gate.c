@@ -2,11 +2,12 @@
 /*
  * The strict JSON gate.
  *
- * One pass over the bytes with a small state machine: what may come next, and for every open array or object one word on a
- * fixed stack. No recursion, so depth costs nothing and cannot overflow. Keys of the objects that are open are kept as
- * (hash, offset) pairs; when an object closes, its keys are sorted by hash and then by their unescaped text, which brings
- * duplicates next to each other, and are forgotten. That bounds memory by the keys of open objects and time by
- * n log n whatever the input, and makes "scope" and "\u0073cope" the same key, as they are to every parser.
+ * One pass over the bytes with a small state machine: what may come next, and for every open array
+ * or object one word on a fixed stack. No recursion, so depth costs nothing and cannot overflow.
+ * Keys of the objects that are open are kept as (hash, offset) pairs; when an object closes, its
+ * keys are sorted by hash and then by their unescaped text, which brings duplicates next to each
+ * other, and are forgotten. That bounds memory by the keys of open objects and time by n log n
+ * whatever the input, and makes "scope" and "\u0073cope" the same key, as they are to every parser.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -54,11 +55,15 @@ struct gate {
 	struct key *keys;
 	size_t key_count, key_capacity;
 	uint32_t depth;
-	uint32_t level[DEPTH_LIMIT]; /* IS_OBJECT, and the number of keys that were on the stack when it opened */
+	/* IS_OBJECT, and the number of keys that were on the stack when it opened */
+	uint32_t level[DEPTH_LIMIT];
 	struct key at_hand[KEYS_AT_HAND];
 };
 
-/* Writes why, and where: the byte (counted from 0), and the line when there is more than one. Returns false. */
+/*
+ * Writes why, and where: the byte (counted from 0), and the line when there is more than one.
+ * Returns false.
+ */
 __attribute__((format(printf, 3, 4)))
 static bool refuse(struct gate *g, size_t offset, const char *format, ...)
 {
@@ -110,7 +115,9 @@ static int32_t hex_four(const struct gate *g, size_t offset)
 	return value;
 }
 
-/* Reads the escape whose backslash is at *at, moves past it and gives the character it stands for. */
+/*
+ * Reads the escape whose backslash is at *at, moves past it and gives the character it stands for.
+ */
 static bool read_escape(struct gate *g, size_t *at, uint32_t *code_point)
 {
 	static const char plain[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -146,7 +153,10 @@ static bool read_escape(struct gate *g, size_t *at, uint32_t *code_point)
 	return true;
 }
 
-/* Reads the character of a string at *at and moves past it. *end is set at the closing quote, which is moved past too. */
+/*
+ * Reads the character of a string at *at and moves past it. *end is set at the closing quote, which
+ * is moved past too.
+ */
 static bool read_character(struct gate *g, size_t *at, uint32_t *code_point, bool *end)
 {
 	unsigned char c;
@@ -173,7 +183,9 @@ static bool read_character(struct gate *g, size_t *at, uint32_t *code_point, boo
 	return true;
 }
 
-/* Reads a string from its opening quote; *hash (hash may be NULL) is over its unescaped characters. */
+/*
+ * Reads a string from its opening quote; *hash (hash may be NULL) is over its unescaped characters.
+ */
 static bool read_string(struct gate *g, uint32_t *hash)
 {
 	uint64_t sum = UINT64_C(14695981039346656037); /* FNV-1a, by characters */
@@ -197,7 +209,10 @@ static bool read_string(struct gate *g, uint32_t *hash)
 	return true;
 }
 
-/* The order of two keys, given as the offsets of their quotes, by unescaped text. Both were read before, so this cannot fail. */
+/*
+ * The order of two keys, given as the offsets of their quotes, by unescaped text. Both were read
+ * before, so this cannot fail.
+ */
 static int compare_text(struct gate *g, size_t first, size_t second)
 {
 	uint32_t one = 0, other = 0;
@@ -252,7 +267,10 @@ static bool refuse_duplicate(struct gate *g, size_t offset)
 	return refuse(g, offset, "duplicate key \"%s%s", key, g->text[at - 1] == '"' ? "\"" : "...\"");
 }
 
-/* Refuses two equal keys among those from index `base` on, and forgets them: their object is closed. */
+/*
+ * Refuses two equal keys among those from index `base` on, and forgets them: their object is
+ * closed.
+ */
 static bool close_keys(struct gate *g, size_t base)
 {
 	struct key *keys = g->keys + base;
@@ -267,7 +285,10 @@ static bool close_keys(struct gate *g, size_t base)
 			next++;
 		if (next - first < 2)
 			continue;
-		/* Nearly always two equal hashes are two equal keys. Only where they are not does the text have to be sorted. */
+		/*
+		 * Nearly always two equal hashes are two equal keys. Only where they are not does
+		 * the text have to be sorted.
+		 */
 		if (compare_text(g, keys[first].offset, keys[first + 1].offset) == 0)
 			return refuse_duplicate(g, keys[first + 1].offset);
 		qsort_r(keys + first, next - first, sizeof *keys, by_text, g);
@@ -352,7 +373,10 @@ static bool read_value(struct gate *g, enum expect *expect)
 	return true;
 }
 
-/* After an item, or in an empty array or object: a comma (where one may stand) or the closing bracket. */
+/*
+ * After an item, or in an empty array or object: a comma (where one may stand) or the closing
+ * bracket.
+ */
 static bool read_separator(struct gate *g, enum expect *expect)
 {
 	uint32_t level = g->level[g->depth - 1];
@@ -440,7 +464,10 @@ bool json_gate_check(const struct json_gate_rules *rules, const char *text, size
 	struct gate g;
 	bool good;
 
-	/* Not initialised as a whole: the stack of levels is 16 KiB, and only what was pushed is ever read. */
+	/*
+	 * Not initialised as a whole: the stack of levels is 16 KiB, and only what was pushed is
+	 * ever read.
+	 */
 	g.rules = rules;
 	g.text = (const unsigned char *)text;
 	g.length = length;
@@ -466,107 +493,4 @@ bool json_gate_check(const struct json_gate_rules *rules, const char *text, size
 	if (g.keys != g.at_hand)
 		free(g.keys);
 	return good;
-}
-
-/* ---- json number ---- */
-
-/*
- * Numbers by grammar, without strtod(3): that follows the locale, needs a terminated copy, and takes much that is no JSON.
- *
- * A number that has a fraction or an exponent and lies beyond the range of a double is refused although the grammar has it: parsers
- * read 1e999 as null, as infinity or as an error. Where the range ends is decided on the digits. Plain integers may have any
- * length.
- */
-
-static size_t count_digits(const unsigned char *text, size_t length)
-{
-	size_t count = 0;
-
-	while (count < length && text[count] >= '0' && text[count] <= '9')
-		count++;
-	return count;
-}
-
-/*
- * Whether digits (`whole` of them before the point, `fraction` after it) times ten to the exponent is beyond a double.
- * Where the first digits settle it they decide; the rest is closer to the edge than any parser need agree on.
- */
-static bool beyond_double(const unsigned char *digits, size_t whole, size_t fraction, int64_t exponent)
-{
-	static const char edge[] = "17976931348623158079"; /* of 2^1024 - 2^970, where rounding goes to infinity */
-	size_t total = whole + fraction + (fraction ? 1 : 0), at = 0, used = 0;
-	int64_t magnitude = (int64_t)whole - 1 + exponent; /* of the first digit */
-
-	for (; at < total && (digits[at] == '0' || digits[at] == '.'); at++)
-		magnitude -= digits[at] == '0';
-	if (at == total || magnitude != 308)
-		return at < total && magnitude > 308;
-	for (; used < sizeof edge - 1; at++) {
-		char digit = at < total ? (char)digits[at] : '0';
-
-		if (digit == '.')
-			continue;
-		if (digit != edge[used])
-			return digit > edge[used];
-		used++;
-	}
-	return false;
-}
-
-/*
- * Reads what follows the e: a sign, or none, and digits. Returns how many bytes, 0 when there are no digits. Exponents far beyond
- * any meaning stop growing.
- */
-static size_t read_exponent(const unsigned char *text, size_t length, int64_t *exponent)
-{
-	bool negative = length > 0 && text[0] == '-';
-	size_t sign = length > 0 && (negative || text[0] == '+');
-	size_t digits = count_digits(text + sign, length - sign);
-	int64_t value = 0;
-
-	for (size_t i = 0; i < digits && value < (int64_t)UINT32_MAX * 4; i++)
-		value = value * 10 + (text[sign + i] - '0');
-	*exponent = negative ? -value : value;
-	return digits ? sign + digits : 0;
-}
-
-size_t json_number(const unsigned char *text, size_t length, const char **wrong)
-{
-	size_t first = text[0] == '-', at = first, whole, fraction = 0, used;
-	int64_t exponent = 0;
-	bool real = false;
-
-	whole = count_digits(text + at, length - at);
-	at += whole;
-	if (whole == 0) {
-		*wrong = "a number without digits";
-		return 0;
-	}
-	if (whole > 1 && text[first] == '0') {
-		*wrong = "a number with a leading zero";
-		return 0;
-	}
-	if (at < length && text[at] == '.') {
-		real = true;
-		fraction = count_digits(text + at + 1, length - at - 1);
-		at += 1 + fraction;
-		if (fraction == 0) {
-			*wrong = "a number without digits after its point";
-			return 0;
-		}
-	}
-	if (at < length && (text[at] | 0x20) == 'e') {
-		real = true;
-		used = read_exponent(text + at + 1, length - at - 1, &exponent);
-		at += 1 + used;
-		if (used == 0) {
-			*wrong = "a number without digits in its exponent";
-			return 0;
-		}
-	}
-	if (real && beyond_double(text + first, whole, fraction, exponent)) {
-		*wrong = "a number beyond the range of a double";
-		return 0;
-	}
-	return at;
 }

@@ -2,8 +2,9 @@
 /*
  * The strict gate before every JSON parser: RFC 8259 to the letter, and bounded.
  *
- * Pure: bytes in, a verdict out; no allocation beyond a bounded key table, no recursion. What passes the gate means the same to every
- * parser, and can be spliced into a document of ours as it stands.
+ * Pure: bytes in, a verdict out; no allocation beyond a bounded key table, no recursion. What
+ * passes the gate means the same to every parser, and can be spliced into a document of ours as it
+ * stands.
  */
 #ifndef CORDON_ISOLATE_BASE_JSON_GATE_H
 #define CORDON_ISOLATE_BASE_JSON_GATE_H
@@ -14,21 +15,25 @@
 struct json_gate_rules {
 	size_t max_bytes;   /* 0 = no cap */
 	unsigned max_depth; /* nesting of arrays and objects, at most 4096 */
-	bool allow_nul;     /* let the escape \u0000 pass (outputs of bodies, which are never parsed by cJSON) */
+	/* let the escape \u0000 pass (outputs of bodies, which are never parsed by cJSON) */
+	bool allow_nul;
 	bool must_be_object;
-	bool one_line;      /* refuse raw newlines between tokens, so that the text can stand in an NDJSON record */
+	/* refuse raw newlines between tokens, so that the text can stand in an NDJSON record */
+	bool one_line;
 };
 
 /* What a document must keep to when cJSON is to read it. */
 extern const struct json_gate_rules JSON_GATE_DOCUMENT;  /* 1 MiB, depth 64, object, no NUL */
-extern const struct json_gate_rules JSON_GATE_ARGUMENTS; /* 16 MiB, depth 512, object, NUL escape allowed */
+/* 16 MiB, depth 512, object, NUL escape allowed */
+extern const struct json_gate_rules JSON_GATE_ARGUMENTS;
 
 /*
- * Checks text. Returns true, or false with a sentence in reason ("duplicate key \"scope\" at byte 20"), which is always
- * NUL-terminated and holds no byte that could harm a terminal. Bytes are counted from 0; 240 bytes of room hold any reason.
- * Duplicate keys (after unescaping), invalid UTF-8, lone surrogate escapes, a BOM, trailing bytes, NaN and Infinity, leading zeros
- * are refused; so are numbers like 1e999 that no double can hold, and more than 2^20 keys in the objects open at one time. Integers
- * may have any length.
+ * Checks text. Returns true, or false with a sentence in reason ("duplicate key \"scope\" at byte
+ * 20"), which is always NUL-terminated and holds no byte that could harm a terminal. Bytes are
+ * counted from 0; 240 bytes of room hold any reason. Duplicate keys (after unescaping), invalid
+ * UTF-8, lone surrogate escapes, a BOM, trailing bytes, NaN and Infinity, leading zeros are
+ * refused; so are numbers like 1e999 that no double can hold, and more than 2^20 keys in the
+ * objects open at one time. Integers may have any length.
  */
 bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length, char *reason, size_t reason_size);
 
@@ -37,8 +42,8 @@ bool json_gate_check(const struct json_gate_rules *rules, const char *text, size
  */
 
 /*
- * Reads the number at the start of text, which begins with a digit or a minus. Returns how many bytes it takes; or sets *wrong to
- * what is wrong with it (static text).
+ * Reads the number at the start of text, which begins with a digit or a minus. Returns how many
+ * bytes it takes; or sets *wrong to what is wrong with it (static text).
  */
 size_t json_number(const unsigned char *text, size_t length, const char **wrong);
 

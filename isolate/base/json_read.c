@@ -2,8 +2,9 @@
 /*
  * The flat tree. See json_read.h.
  *
- * The gate has checked the grammar, so reading is one pass that only has to know where each value ends; every index is checked against the length all the same. Containers that are
- * open are linked through their own nodes (end holds the parent until it is known), so depth costs nothing.
+ * The gate has checked the grammar, so reading is one pass that only has to know where each value
+ * ends; every index is checked against the length all the same. Containers that are open are linked
+ * through their own nodes (end holds the parent until it is known), so depth costs nothing.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -344,7 +345,10 @@ void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *o
 
 /* ---- json slice ---- */
 
-/* Cutting values out of JSON. Every index is checked against the length, so text that is no JSON ends the search and nothing else. */
+/*
+ * Cutting values out of JSON. Every index is checked against the length, so text that is no JSON
+ * ends the search and nothing else.
+ */
 
 static size_t skip_space(const char *text, size_t length, size_t at)
 {

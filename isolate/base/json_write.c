@@ -2,13 +2,14 @@
 /*
  * The bounded buffer and the JSON writer.
  *
- * The buffer keeps one invariant: data[length] is NUL whenever there is data, and length never exceeds the cap. A step that
- * would break it is dropped whole, sets `failed`, and makes every later step do nothing, so that half a document can never
- * be taken for a whole one by a caller that looks at `failed`.
+ * The buffer keeps one invariant: data[length] is NUL whenever there is data, and length never
+ * exceeds the cap. A step that would break it is dropped whole, sets `failed`, and makes every
+ * later step do nothing, so that half a document can never be taken for a whole one by a caller
+ * that looks at `failed`.
  *
- * Strings are written so that the line is safe in a terminal as well as right for a parser: characters that act on a
- * terminal or hide in it (text_is_hidden) are written as \uXXXX, which every parser reads back as the same character.
- * Numbers never depend on the locale.
+ * Strings are written so that the line is safe in a terminal as well as right for a parser:
+ * characters that act on a terminal or hide in it (text_is_hidden) are written as \uXXXX, which
+ * every parser reads back as the same character. Numbers never depend on the locale.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -31,7 +32,10 @@ enum {
 };
 static const size_t DEFAULT_CAP = (size_t)1 << 30;
 
-/* Makes room for `more` bytes and the NUL. Returns false, and marks the buffer failed, when that cannot be. */
+/*
+ * Makes room for `more` bytes and the NUL. Returns false, and marks the buffer failed, when that
+ * cannot be.
+ */
 static bool reserve(struct buffer *b, size_t more)
 {
 	size_t cap = b->cap ? b->cap : DEFAULT_CAP;
@@ -135,7 +139,10 @@ static void open_level(struct json_writer *w, const char *bracket)
 
 static void close_level(struct json_writer *w, const char *bracket)
 {
-	/* A key without its value, or a bracket too many, is a slip of the caller: no half document may leave. */
+	/*
+	 * A key without its value, or a bracket too many, is a slip of the caller: no half document
+	 * may leave.
+	 */
 	if (w->depth == 0 || w->after_key) {
 		w->out->failed = true;
 		return;
@@ -164,7 +171,10 @@ void json_close_array(struct json_writer *w)
 	close_level(w, "]");
 }
 
-/* Writes one UTF-16 unit as \uXXXX. By hand: a megabyte of NUL bytes in an output is a million of these. */
+/*
+ * Writes one UTF-16 unit as \uXXXX. By hand: a megabyte of NUL bytes in an output is a million of
+ * these.
+ */
 static void add_unit(struct buffer *out, uint32_t unit)
 {
 	static const char digits[] = "0123456789abcdef";

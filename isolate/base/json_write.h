@@ -2,9 +2,10 @@
 /*
  * A growable, bounded byte buffer and a JSON writer on top of it.
  *
- * The buffer remembers the first failure (out of memory, over its cap) and ignores what follows, so callers write a whole document
- * and look at `failed` once at its end. Strings of any bytes can be written: what is not UTF-8 becomes U+FFFD, and characters that
- * act on a terminal or hide in it are written as \uXXXX, which reads back as the same character. Needs text.c beside it.
+ * The buffer remembers the first failure (out of memory, over its cap) and ignores what follows, so
+ * callers write a whole document and look at `failed` once at its end. Strings of any bytes can be
+ * written: what is not UTF-8 becomes U+FFFD, and characters that act on a terminal or hide in it
+ * are written as \uXXXX, which reads back as the same character. Needs text.c beside it.
  */
 #ifndef CORDON_ISOLATE_BASE_JSON_WRITE_H
 #define CORDON_ISOLATE_BASE_JSON_WRITE_H
@@ -31,8 +32,8 @@ void buffer_add_text(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The JSON writer. It places commas by itself: json_key or a value after an earlier one puts the comma in.
- * Depth is bounded at 32 levels, which is deeper than any document of cordon's own.
+ * The JSON writer. It places commas by itself: json_key or a value after an earlier one puts the
+ * comma in. Depth is bounded at 32 levels, which is deeper than any document of cordon's own.
  */
 struct json_writer {
 	struct buffer *out;
@@ -53,6 +54,7 @@ void json_integer(struct json_writer *w, int64_t value);
 void json_real(struct json_writer *w, double value, int decimals);
 void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
-void json_raw(struct json_writer *w, const void *bytes, size_t length);  /* JSON text already checked by the gate */
+/* JSON text already checked by the gate */
+void json_raw(struct json_writer *w, const void *bytes, size_t length);
 
 #endif

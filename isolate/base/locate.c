@@ -2,7 +2,8 @@
 /*
  * Finding our own files. See locate.h.
  *
- * The environment variable is the caller's word about the caller's own files, as PATH is; cordon has no privileges to be tricked out of.
+ * The environment variable is the caller's word about the caller's own files, as PATH is; cordon
+ * has no privileges to be tricked out of.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * Datagrams with descriptors. See message.h.
  *
- * A truncated message, or one with more descriptors than there is room for, is an error as a whole: what came with it is closed at once, so that a
- * hostile peer can neither leak descriptors into the reader nor have half a message taken for a whole one.
+ * A truncated message, or one with more descriptors than there is room for, is an error as a whole:
+ * what came with it is closed at once, so that a hostile peer can neither leak descriptors into the
+ * reader nor have half a message taken for a whole one.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

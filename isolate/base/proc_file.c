@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files of /proc. See proc_file.h. Some are given in pieces of a page, so reading goes on to the end. Nothing is allocated: PID 1 reads them, too, in a process that may have been forked from an interpreter. */
+/*
+ * Small files of /proc. See proc_file.h. Some are given in pieces of a page, so reading goes on to
+ * the end. Nothing is allocated: PID 1 reads them, too, in a process that may have been forked from
+ * an interpreter.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

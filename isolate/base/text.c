@@ -2,15 +2,17 @@
 /*
  * The one sanitiser of text that others wrote.
  *
- * Text is decoded first and filtered by class afterwards: filtering bytes would either damage UTF-8 names or miss the C1 controls,
- * which are two innocent-looking bytes (C2 80 to C2 9F) until a terminal decodes them. What is filtered is shown rather than
- * dropped, so that a reader sees that something was there. The table holds the Unicode property Default_Ignorable_Code_Point
- * (which has the bidirectional controls, the zero-width characters, the tags and all variation selectors in it),
- * and beside it the line separators, the interlinear marks, private use and the noncharacters.
+ * Text is decoded first and filtered by class afterwards: filtering bytes would either damage UTF-8
+ * names or miss the C1 controls, which are two innocent-looking bytes (C2 80 to C2 9F) until a
+ * terminal decodes them. What is filtered is shown rather than dropped, so that a reader sees that
+ * something was there. The table holds the Unicode property Default_Ignorable_Code_Point (which has
+ * the bidirectional controls, the zero-width characters, the tags and all variation selectors in
+ * it), and beside it the line separators, the interlinear marks, private use and the noncharacters.
  *
- * Variation selectors are shown too, U+FE0F among them: runs of them carry hidden bytes behind one visible
- * character, and an emoji that shows as two signs is the smaller harm. The output is for people and is not meant to be
- * turned back: the characters "<U+202E>" in the input come out the same as what they stand for.
+ * Variation selectors are shown too, U+FE0F among them: runs of them carry hidden bytes behind one
+ * visible character, and an emoji that shows as two signs is the smaller harm. The output is for
+ * people and is not meant to be turned back: the characters "<U+202E>" in the input come out the
+ * same as what they stand for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -35,7 +37,8 @@ static const struct range hidden[] = {
 	{ 0x180b, 0x180f },   /* Mongolian variation selectors, vowel separator */
 	{ 0x200b, 0x200f },   /* zero width space, joiners, left-to-right and right-to-left marks */
 	{ 0x2028, 0x202e },   /* line and paragraph separator; bidi embeddings and overrides */
-	{ 0x2060, 0x206f },   /* word joiner, invisible operators, bidi isolates, deprecated format characters */
+	/* word joiner, invisible operators, bidi isolates, deprecated format characters */
+	{ 0x2060, 0x206f },
 	{ 0x3164, 0x3164 },   /* Hangul filler */
 	{ 0xe000, 0xf8ff },   /* private use */
 	{ 0xfdd0, 0xfdef },   /* noncharacters */
@@ -72,7 +75,10 @@ bool text_is_hidden(uint32_t code_point)
 
 size_t text_decode(const unsigned char *bytes, size_t length, uint32_t *code_point, bool *truncated)
 {
-	/* The second byte's range keeps overlongs, surrogates and what lies above U+10FFFF out (RFC 3629, section 4). */
+	/*
+	 * The second byte's range keeps overlongs, surrogates and what lies above U+10FFFF out (RFC
+	 * 3629, section 4).
+	 */
 	unsigned char low = 0x80, high = 0xbf, lead;
 	size_t size;
 	uint32_t value;
@@ -118,7 +124,10 @@ size_t text_decode(const unsigned char *bytes, size_t length, uint32_t *code_poi
 	return size;
 }
 
-/* Writes prefix, the value in upper case hexadecimal of at least `least` digits, and ">". Returns the number of bytes, at most 10. */
+/*
+ * Writes prefix, the value in upper case hexadecimal of at least `least` digits, and ">". Returns
+ * the number of bytes, at most 10.
+ */
 static size_t write_form(char form[16], const char prefix[3], uint32_t value, unsigned least)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -135,8 +144,9 @@ static size_t write_form(char form[16], const char prefix[3], uint32_t value, un
 }
 
 /*
- * Looks at the character at the start of bytes. Returns how many bytes it takes (at least 1); *shown is then 0 when they may be
- * shown as they are, else the number of bytes of the visible form, which is in form.
+ * Looks at the character at the start of bytes. Returns how many bytes it takes (at least 1);
+ * *shown is then 0 when they may be shown as they are, else the number of bytes of the visible
+ * form, which is in form.
  */
 static size_t look(const unsigned char *bytes, size_t length, enum text_lines lines, char form[16], size_t *shown)
 {

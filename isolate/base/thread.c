@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a thread. See thread.h. Signals are blocked before it is there, so there is no moment in which one could reach it. */
+/*
+ * Starting a thread. See thread.h. Signals are blocked before it is there, so there is no moment in
+ * which one could reach it.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -8,7 +8,10 @@
 
 #define THREAD_STACK (128 * 1024) /* bytes */
 
-/* Starts one. Detached, it cleans up after itself; else it is to be joined. Returns 0, or an error number as pthread_create(3) does. */
+/*
+ * Starts one. Detached, it cleans up after itself; else it is to be joined. Returns 0, or an error
+ * number as pthread_create(3) does.
+ */
 int thread_start(pthread_t *thread, bool detached, void *(*work)(void *), void *context);
 
 #endif

@@ -28,7 +28,10 @@ extern int trace_fd;
  */
 int trace_open(const char *process, struct error *err);
 
-/* Moves a descriptor to a number out of the way, close-on-exec, if it is open: for the start of a helper. */
+/*
+ * Moves a descriptor to a number out of the way, close-on-exec, if it is open: for the start of a
+ * helper.
+ */
 void trace_adopt(int fd, const char *process);
 
 /* Writes one line; errno stays. Text from outside may stand in it: it is made visible. */

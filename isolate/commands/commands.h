@@ -35,22 +35,31 @@ const struct command_entry *start_find(const struct command_entry *table, const 
 /* Signals that the command line passes on to the program. */
 
 /*
- * From here on TERM, INT, HUP, QUIT, USR1, USR2, CONT and WINCH are not acted on but put into a pipe, a byte each. Returns its read end, -1 with errno. Once
- * a process; the handlers stay.
+ * From here on TERM, INT, HUP, QUIT, USR1, USR2, CONT and WINCH are not acted on but put into a
+ * pipe, a byte each. Returns its read end, -1 with errno. Once a process; the handlers stay.
  */
 int signals_collect(void);
 
-/* What a program that was started with odd settings has to put right: SIGCHLD as by default, nothing blocked that we forward, the soft file size limit at the hard one. */
+/*
+ * What a program that was started with odd settings has to put right: SIGCHLD as by default,
+ * nothing blocked that we forward, the soft file size limit at the hard one.
+ */
 void signals_reset(void);
 
 /* Reading a program's text from a file or from standard input. */
 
 #define INPUT_MOST (64u << 20)
 
-/* Appends what path holds ("-": standard input) to out, any bytes, at most 64 MiB. Returns 0, or -1 with PATH_MISSING or BAD_INPUT. */
+/*
+ * Appends what path holds ("-": standard input) to out, any bytes, at most 64 MiB. Returns 0, or -1
+ * with PATH_MISSING or BAD_INPUT.
+ */
 int input_read(const char *path, struct buffer *out, struct error *err);
 
-/* Blanks lines of three backquotes at the start and end of a text, and takes out the blanks that begin every line. Line numbers stay. */
+/*
+ * Blanks lines of three backquotes at the start and end of a text, and takes out the blanks that
+ * begin every line. Line numbers stay.
+ */
 void input_dedent(struct buffer *text);
 
 #endif

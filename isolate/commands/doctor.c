@@ -2,8 +2,9 @@
 /*
  * cordon doctor: what this host can do, and how to get the rest.
  *
- * A check does the thing, rather than reading a setting about it, wherever that is possible: settings are named only to explain a refusal. The failures are the
- * ones that `cordon run` would end with, from the same table.
+ * A check does the thing, rather than reading a setting about it, wherever that is possible:
+ * settings are named only to explain a refusal. The failures are the ones that `cordon run` would
+ * end with, from the same table.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -61,7 +62,10 @@ static void check_kernel(const struct patient *p, struct finding *f)
 		missing(f, &err);
 }
 
-/* Ubuntu's restriction lets the namespace be made and empties it of capabilities: say so, with a profile that lifts it for this program alone. */
+/*
+ * Ubuntu's restriction lets the namespace be made and empties it of capabilities: say so, with a
+ * profile that lifts it for this program alone.
+ */
 static void explain_apparmor(struct finding *f)
 {
 	char value[8] = "", program[PATH_MAX];
@@ -141,7 +145,10 @@ static void check_python(const struct patient *p, struct finding *f)
 		missing(f, &err);
 }
 
-/* A directory through the view, to the end: the device, the mount in a user namespace, the server, a program that reads. */
+/*
+ * A directory through the view, to the end: the device, the mount in a user namespace, the server,
+ * a program that reads.
+ */
 static void check_view(const struct patient *p, struct finding *f)
 {
 	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)"test -d /view && ls /view >/dev/null", NULL };

@@ -2,8 +2,9 @@
 /*
  * cordon events: the log, then what happens.
  *
- * The log is read as it lies on disk, so that needs no daemon. Going on from there is a subscription since the last number that was read: nothing is missed between the two, unless
- * the daemon has forgotten it, and then it says so.
+ * The log is read as it lies on disk, so that needs no daemon. Going on from there is a
+ * subscription since the last number that was read: nothing is missed between the two, unless the
+ * daemon has forgotten it, and then it says so.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -32,7 +33,10 @@
 
 #define OLDEST 1000
 
-/* The decisions that were there when the reading began, in sequence; those that the log still has are not printed twice. */
+/*
+ * The decisions that were there when the reading began, in sequence; those that the log still has
+ * are not printed twice.
+ */
 struct decisions {
 	FILE *file;
 	int64_t left;             /* bytes */
@@ -113,8 +117,9 @@ static void log_close(struct log_files *l)
 }
 
 /*
- * Opens every file that there is before one is read. A rotation meanwhile gives a file a higher number: so, from the newest on, none is missed, and what is met twice is printed once,
- * since its numbers have been seen.
+ * Opens every file that there is before one is read. A rotation meanwhile gives a file a higher
+ * number: so, from the newest on, none is missed, and what is met twice is printed once, since its
+ * numbers have been seen.
  */
 static int log_open(struct log_files *l, const char *path, struct error *err)
 {
@@ -140,8 +145,9 @@ static int log_open(struct log_files *l, const char *path, struct error *err)
 }
 
 /*
- * Opened before the log, and read no further than it reached then: a decision stands in the log first, so one beyond the
- * end of what is read of the log has no events before it that were not read.
+ * Opened before the log, and read no further than it reached then: a decision stands in the log
+ * first, so one beyond the end of what is read of the log has no events before it that were not
+ * read.
  */
 static int decisions_open(struct decisions *d, const char *log, struct error *err)
 {
@@ -214,7 +220,6 @@ static int subscribe(const struct reading *r, struct client *c, bool since, stru
 {
 	_cleanup_buffer_ struct buffer request = BUFFER_INIT;
 	struct json_writer w;
-	int status;
 
 	buffer_add_text(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":");
 	json_begin(&w, &request);
@@ -233,9 +238,8 @@ static int subscribe(const struct reading *r, struct client *c, bool since, stru
 	}
 	json_close_object(&w);
 	buffer_add_text(&request, "}\n");
-	status = request.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
+	return request.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
 				: client_send(c, request.data, request.length, NULL, 0, err);
-	return status;
 }
 
 static int follow(struct reading *r, bool since, struct error *err)

@@ -2,7 +2,8 @@
 /*
  * cordon exec: a body in, one record out. cordon validate: the same way up to the call.
  *
- * Both go through the same tier and the same confined interpreter: hostile text is parsed where a crash of the parser does no harm.
+ * Both go through the same tier and the same confined interpreter: hostile text is parsed where a
+ * crash of the parser does no harm.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -84,11 +85,9 @@ static int perform(struct call *c, const char *path)
 static int print_rules(const struct call *c)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
-	int status;
 
 	list_rules(c->options.json, &text);
-	status = answer_line(&text);
-	return status;
+	return answer_line(&text);
 }
 
 static int command(struct call *c, int argc, char **argv)

@@ -2,8 +2,9 @@
 /*
  * Events of one execution from the daemon into a file. See remote.h.
  *
- * The daemon waits for no reader: one that is slow, a pipe for example, misses events and gets their number. So writing may wait here. The numbers are the daemon's, whose log
- * has the same events.
+ * The daemon waits for no reader: one that is slow, a pipe for example, misses events and gets
+ * their number. So writing may wait here. The numbers are the daemon's, whose log has the same
+ * events.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,8 @@
 /*
  * --help, from the tables that the parser and the man page are made from.
  *
- * Text is laid out into a buffer first and written in one go, so a full disk or a closed pipe is noticed and is an error.
- * All of it is ASCII from our own tables: a byte is a column.
+ * Text is laid out into a buffer first and written in one go, so a full disk or a closed pipe is
+ * noticed and is an error. All of it is ASCII from our own tables: a byte is a column.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -38,8 +38,8 @@ static void add_spaces(struct buffer *out, size_t count)
 }
 
 /*
- * Appends one paragraph, broken between words; lines after the first start at column indent. at is the column where the first line
- * stands already. Ends with a newline.
+ * Appends one paragraph, broken between words; lines after the first start at column indent. at is
+ * the column where the first line stands already. Ends with a newline.
  */
 static void add_wrapped(struct buffer *out, size_t at, size_t indent, const char *text, size_t length)
 {
@@ -73,7 +73,10 @@ static void add_wrapped(struct buffer *out, size_t at, size_t indent, const char
 	buffer_add(out, "\n", 1);
 }
 
-/* Calls add_wrapped for each paragraph of a text with \n between them, and puts an empty line between two. */
+/*
+ * Calls add_wrapped for each paragraph of a text with \n between them, and puts an empty line
+ * between two.
+ */
 static void add_paragraphs(struct buffer *out, const char *text)
 {
 	for (;;) {
@@ -302,8 +305,8 @@ int command_help(int argc, char **argv)
 /*
  * The validator's rules as text or JSON.
  *
- * They are made from the very tables that the validator is made from. The text is meant for a model's prompt: what a
- * body may do, and every name that is refused, without the reasons.
+ * They are made from the very tables that the validator is made from. The text is meant for a
+ * model's prompt: what a body may do, and every name that is refused, without the reasons.
  */
 
 struct row {

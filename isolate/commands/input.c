@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a program. See commands.h. Bytes are taken as they are: what they mean is for the confined runner to say. */
+/*
+ * Reading a program. See commands.h. Bytes are taken as they are: what they mean is for the
+ * confined runner to say.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -67,7 +70,10 @@ static bool next_line(const struct buffer *text, size_t *at, struct line *line)
 	return true;
 }
 
-/* Blanks the first and the last line that holds anything, when both are fences (the last may be missing). */
+/*
+ * Blanks the first and the last line that holds anything, when both are fences (the last may be
+ * missing).
+ */
 static void blank_fences(struct buffer *text)
 {
 	struct line line, first = { .start = NULL }, last = { .start = NULL };

@@ -2,8 +2,9 @@
 /*
  * The command line: finds the command and hands over.
  *
- * What runs code is here. What watches over it (the daemon and what belongs to an operator) is a program of its own, cordon-operate, which needs libraries that a run should not have
- * to load: it is executed in our place, with the same words.
+ * What runs code is here. What watches over it (the daemon and what belongs to an operator) is a
+ * program of its own, cordon-operate, which needs libraries that a run should not have to load: it
+ * is executed in our place, with the same words.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The descriptive tables, made from their .def files. Like the option table this needs nothing but the C library, so that the
- * generators which run at build time stay small.
+ * The descriptive tables, made from their .def files. Like the option table this needs nothing but
+ * the C library, so that the generators which run at build time stay small.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands, exit statuses and record fields as data: what help, man page and completion have in common beside the options.
+ * The commands, exit statuses and record fields as data: what help, man page and completion have in
+ * common beside the options.
  */
 #ifndef CORDON_ISOLATE_COMMANDS_MANUAL_TABLES_H
 #define CORDON_ISOLATE_COMMANDS_MANUAL_TABLES_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cordon-operate: the daemon and the commands of an operator. `cordon COMMAND` executes it; see main.c. */
+/*
+ * cordon-operate: the daemon and the commands of an operator. `cordon COMMAND` executes it; see
+ * main.c.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -31,7 +34,10 @@ int main(int argc, char **argv)
 
 	if (start(argc > 1 && strcmp(argv[1], "serve") == 0 ? "daemon" : argc > 1 ? argv[1] : "operate") < 0)
 		return EXIT_FAILED;
-	/* Internal: how the daemon starts the supervisor of an execution, and `cordon --watch` its console. */
+	/*
+	 * Internal: how the daemon starts the supervisor of an execution, and `cordon --watch` its
+	 * console.
+	 */
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
 		return worker_main();
 	if (argc == 2 && strcmp(argv[1], "watch") == 0)
@@ -44,7 +50,10 @@ int main(int argc, char **argv)
 
 /* ---- serve ---- */
 
-/* cordon serve: the daemon in the foreground. What it does is in isolate/service/; here its options become a structure. */
+/*
+ * cordon serve: the daemon in the foreground. What it does is in isolate/service/; here its options
+ * become a structure.
+ */
 
 static int serve(const struct options *o)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers. See print_record.h. Text that may come from inside reaches a terminal through the sanitiser only. */
+/*
+ * Answers. See print_record.h. Text that may come from inside reaches a terminal through the
+ * sanitiser only.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -89,7 +92,8 @@ void answer_outcome(const struct record *r)
 /*
  * Violations for people.
  *
- * The details come from the runner as JSON that has passed the gate; cJSON reads them here for display only. What is missing or of another type is left out.
+ * The details come from the runner as JSON that has passed the gate; cJSON reads them here for
+ * display only. What is missing or of another type is left out.
  */
 
 static const char *text_of(const cJSON *object, const char *key)

@@ -2,8 +2,9 @@
 /*
  * Through the daemon. See remote.h.
  *
- * The caller's three descriptors go along with the request, so the program reads and writes them itself, as without a daemon; nothing is copied through here. A request that JSON cannot
- * say (a path that is no UTF-8) is refused instead of being changed.
+ * The caller's three descriptors go along with the request, so the program reads and writes them
+ * itself, as without a daemon; nothing is copied through here. A request that JSON cannot say (a
+ * path that is no UTF-8) is refused instead of being changed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -151,7 +152,10 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 	free(directory);
 	if (out->failed)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing the request to the daemon");
-	/* Line breaks between the tokens of --args @FILE would end the request early. Inside strings there are none. */
+	/*
+	 * Line breaks between the tokens of --args @FILE would end the request early. Inside
+	 * strings there are none.
+	 */
 	for (size_t i = 0; i + 1 < out->length; i++)
 		if (out->data[i] == '\n' || out->data[i] == '\r')
 			out->data[i] = ' ';
@@ -271,7 +275,10 @@ int remote_execute(const char *name, enum command_set set, const struct options 
 
 	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) && remote_request(&request, set, o, p, streams, o->events_file != NULL, &err) == 0 &&
 	    client_open(&client, o->socket_path, &err) == 0) {
-		/* Keys go to the program's terminal as they are. The supervisor, which is no process of this terminal, leaves that to us. */
+		/*
+		 * Keys go to the program's terminal as they are. The supervisor, which is no
+		 * process of this terminal, leaves that to us.
+		 */
 		if (o->tty)
 			terminal_begin(&terminal, STDIN_FILENO);
 		if (converse(&client, &request, set, o, streams, &follow, &status, &err) == 0)

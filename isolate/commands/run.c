@@ -2,7 +2,8 @@
 /*
  * cordon run: any command, or a Python script.
  *
- * Without --json the program's output passes through as it comes and the exit status is the program's; with it everything is kept and one record is printed.
+ * Without --json the program's output passes through as it comes and the exit status is the
+ * program's; with it everything is kept and one record is printed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,7 +40,10 @@ static int choose_program(const struct options *o, char **words, struct buffer *
 		buffer_add_text(text, o->code_text);
 	else if (input_read(o->script_file, text, err) < 0)
 		return -1;
-	/* CPython before 3.12 silently drops the rest of the line after one, so what runs would not be what was read. */
+	/*
+	 * CPython before 3.12 silently drops the rest of the line after one, so what runs would not
+	 * be what was read.
+	 */
 	if (text->length && memchr(text->data, '\0', text->length))
 		return error_set(err, FAILURE_BAD_INPUT, 0, "the script holds a NUL byte at offset %zu, which no Python source may",
 				 (size_t)((char *)memchr(text->data, '\0', text->length) - text->data));
@@ -89,7 +93,8 @@ static int execute(const struct options *o, const struct program *p)
 		} else {
 			answer_outcome(&result);
 		}
-		summary_print(&result, o->events_file != NULL || result.exec_errno != 0); /* what was hidden may be why it could not be executed */
+		/* what was hidden may be why it could not be executed */
+		summary_print(&result, o->events_file != NULL || result.exec_errno != 0);
 	}
 	buffer_free(&record);
 	record_free(&result);

@@ -2,8 +2,8 @@
 /*
  * The first steps of a program. See commands.h.
  *
- * Whatever state a caller starts a program in, descriptors 0 to 2 are open from here on (a file that is opened must never become "standard error"), and child
- * processes can be waited for.
+ * Whatever state a caller starts a program in, descriptors 0 to 2 are open from here on (a file
+ * that is opened must never become "standard error"), and child processes can be waited for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,8 +23,9 @@
 #include "isolate/base/trace.h"
 
 /*
- * As many descriptors as the user may have. The kernel compares what a user has in flight between processes,
- * in all sandboxes together, with this limit of the sender: a program inside has a smaller one (unix(7)).
+ * As many descriptors as the user may have. The kernel compares what a user has in flight between
+ * processes, in all sandboxes together, with this limit of the sender: a program inside has a
+ * smaller one (unix(7)).
  */
 static void raise_descriptors(void)
 {
@@ -42,7 +43,10 @@ int start(const char *process)
 	char sentence[1400];
 
 	raise_descriptors();
-	/* A closed descriptor becomes /dev/null opened for reading: writing an answer to it fails instead of being lost. */
+	/*
+	 * A closed descriptor becomes /dev/null opened for reading: writing an answer to it fails
+	 * instead of being lost.
+	 */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
 			return -1;
@@ -64,7 +68,10 @@ const struct command_entry *start_find(const struct command_entry *table, const 
 
 /* ---- signals ---- */
 
-/* Collecting signals. The handler does one write(2) to a non-blocking pipe: a full pipe means there is enough to do already. */
+/*
+ * Collecting signals. The handler does one write(2) to a non-blocking pipe: a full pipe means there
+ * is enough to do already.
+ */
 
 static const int COLLECTED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
 

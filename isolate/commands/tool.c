@@ -2,7 +2,8 @@
 /*
  * cordon tool: what was typed becomes the parameters of an action, and its result is printed.
  *
- * A table has a row for each subcommand: its action, the word that follows, and the function that prints. Nothing is decided here; see isolate/tools/action.h.
+ * A table has a row for each subcommand: its action, the word that follows, and the function that
+ * prints. Nothing is decided here; see isolate/tools/action.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -34,7 +35,8 @@ struct sub {
 	const char *name, *method;
 	enum command_set set;
 	enum word word;
-	bool has_events; /* a daemon with the same libraries does it, so that its consoles show it */
+	/* a daemon with the same libraries does it, so that its consoles show it */
+	bool has_events;
 	int (*print)(const struct buffer *result);
 };
 
@@ -63,11 +65,9 @@ static const struct sub SUBS[] = {
 static int print_slice(struct json_slice slice)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
-	int status;
 
 	buffer_add(&line, slice.text, slice.length);
-	status = answer_line(&line);
-	return status;
+	return answer_line(&line);
 }
 
 static int print_record(const struct buffer *result)
@@ -115,7 +115,10 @@ static int print_pending(const struct buffer *result)
 
 /* ---- what was typed ---- */
 
-/* NAME, NAME@VERSION, NAME@HASH, NAME@VERSION@HASH. A version has at most seven digits, a hash at least eight. */
+/*
+ * NAME, NAME@VERSION, NAME@HASH, NAME@VERSION@HASH. A version has at most seven digits, a hash at
+ * least eight.
+ */
 static int write_reference(struct json_writer *w, const char *word, bool bound, struct error *err)
 {
 	const char *at = strchr(word, '@');

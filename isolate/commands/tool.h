@@ -15,13 +15,16 @@ struct tool_answer {
 	int status;             /* of the command */
 };
 
-/* Performs "tool.spawn" and its like with params (a JSON object), in this process or through the daemon, as the options say. Returns 0 or -1. */
+/*
+ * Performs "tool.spawn" and its like with params (a JSON object), in this process or through the
+ * daemon, as the options say. Returns 0 or -1.
+ */
 int tool_ask(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *answer);
 void tool_answer_free(struct tool_answer *answer);
 
 /*
- * Whether a daemon answers at socket_path (NULL: the default one) within a fifth of a second and has
- * the libraries that this process has.
+ * Whether a daemon answers at socket_path (NULL: the default one) within a fifth of a second and
+ * has the libraries that this process has.
  */
 bool tool_daemon_serves(const char *socket_path);
 

@@ -2,7 +2,8 @@
 /*
  * The results of `cordon tool` for people. See tool.h.
  *
- * Every text of a result may be a model's, so each goes through the sanitiser. A table is laid out by columns of a terminal, and what is long is cut there, never in what an operator decides on:
+ * Every text of a result may be a model's, so each goes through the sanitiser. A table is laid out
+ * by columns of a terminal, and what is long is cut there, never in what an operator decides on:
  * that is `tool show`, which cuts nothing.
  */
 #ifdef HAVE_CONFIG_H
@@ -65,7 +66,8 @@ static cJSON *parse(const struct buffer *result)
 struct column {
 	const char *title, *key;
 	unsigned most;               /* characters; 0: as long as it is */
-	void (*add)(struct buffer *out, const cJSON *row, const char *key); /* NULL: the text of key */
+	/* NULL: the text of key */
+	void (*add)(struct buffer *out, const cJSON *row, const char *key);
 };
 
 static void add_tool(struct buffer *out, const cJSON *row, const char *key)
@@ -253,7 +255,10 @@ static void add_block(struct buffer *out, const char *title, const char *text)
 		buffer_add_text(out, "\n");
 }
 
-/* Code with the numbers of its lines, and a line that marks its end: no line of the code looks like what follows it. */
+/*
+ * Code with the numbers of its lines, and a line that marks its end: no line of the code looks like
+ * what follows it.
+ */
 static void add_code(struct buffer *out, const char *title, const char *text)
 {
 	unsigned number = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --watch, cordon's part. See watch_option.h. The request goes along in a memfd: any size, and readable by no other user. */
+/*
+ * --watch, cordon's part. See watch_option.h. The request goes along in a memfd: any size, and
+ * readable by no other user.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -53,7 +56,10 @@ static int hand_over(const struct buffer *text, struct error *err)
 			break;
 		at += (size_t)wrote;
 	}
-	/* dup2(2) clears the flag that would close it; a file that has the number already never had it. */
+	/*
+	 * dup2(2) clears the flag that would close it; a file that has the number already never had
+	 * it.
+	 */
 	if (file < 0 || at < text->length || (file != WATCH_REQUEST && dup2(file, WATCH_REQUEST) < 0))
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping what is to be watched");
 	if (file != WATCH_REQUEST)

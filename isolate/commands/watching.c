@@ -2,8 +2,10 @@
 /*
  * --watch, cordon-operate's part. See watch_option.h.
  *
- * The daemon is a child in a process group of its own: what is typed, and what stops the console, is not for it. It has no socket and no log. It ends when the console's end of the pair is closed,
- * and the kernel ends it when the console dies in any other way; the sandbox follows it, as it follows every daemon.
+ * The daemon is a child in a process group of its own: what is typed, and what stops the console,
+ * is not for it. It has no socket and no log. It ends when the console's end of the pair is closed,
+ * and the kernel ends it when the console dies in any other way; the sandbox follows it, as it
+ * follows every daemon.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,8 @@
 /*
  * The audit log. See audit.h.
  *
- * A write that comes back short (a full disk) is taken back with ftruncate(2), so no line is ever half there. The lock is on a file of its own beside the log, since
- * the log itself is renamed.
+ * A write that comes back short (a full disk) is taken back with ftruncate(2), so no line is ever
+ * half there. The lock is on a file of its own beside the log, since the log itself is renamed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -67,8 +67,9 @@ static int make_directories(const char *path)
 }
 
 /*
- * The last line of a file that is an event: its number, and where it ends (*whole; 0 when there is none). What stands behind it was being written when the daemon or the machine
- * went down, or is no line of ours.
+ * The last line of a file that is an event: its number, and where it ends (*whole; 0 when there is
+ * none). What stands behind it was being written when the daemon or the machine went down, or is no
+ * line of ours.
  */
 static bool find_last(int fd, off_t length, off_t *whole, uint64_t *last)
 {
@@ -125,7 +126,10 @@ static bool find_in_older(const struct audit *a, uint64_t *last)
 	return found;
 }
 
-/* Cuts what is behind the last event, which is said. Returns 1 with that one's number, 0 where there is none, or -1. */
+/*
+ * Cuts what is behind the last event, which is said. Returns 1 with that one's number, 0 where
+ * there is none, or -1.
+ */
 static int find_end(struct log_file *f, uint64_t *last)
 {
 	off_t whole = 0;
@@ -141,7 +145,10 @@ static int find_end(struct log_file *f, uint64_t *last)
 	return found;
 }
 
-/* Where the numbers go on; they never go back. After a rotation the file may be empty: then the ones before it know. */
+/*
+ * Where the numbers go on; they never go back. After a rotation the file may be empty: then the
+ * ones before it know.
+ */
 static int find_ends(struct audit *a)
 {
 	uint64_t last = 0, decided = 0;

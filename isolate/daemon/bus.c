@@ -2,8 +2,9 @@
 /*
  * The bus. See bus.h.
  *
- * Lines lie one after the other in a buffer that wraps; a line never does, it starts again at the front. Their places are kept by number, modulo a power of two. An old
- * line is forgotten when its place in either is needed.
+ * Lines lie one after the other in a buffer that wraps; a line never does, it starts again at the
+ * front. Their places are kept by number, modulo a power of two. An old line is forgotten when its
+ * place in either is needed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

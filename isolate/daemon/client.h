@@ -19,7 +19,9 @@ struct client {
 
 #define CLIENT_INIT { -1, NULL, 0, 0, 0 }
 
-/* Connects to the socket at path, NULL for the default one. Returns 0, or -1 with DAEMON_MISSING. */
+/*
+ * Connects to the socket at path, NULL for the default one. Returns 0, or -1 with DAEMON_MISSING.
+ */
 int client_open(struct client *c, const char *path, struct error *err);
 void client_close(struct client *c);
 
@@ -27,12 +29,15 @@ void client_close(struct client *c);
 int client_send(struct client *c, const char *text, size_t length, const int *fds, size_t fd_count, struct error *err);
 
 /*
- * Waits for the next line. Returns 1 with it (without its newline; good until the next call), 0 when `other` (a descriptor, -1: none) can be read first, or -1
- * with DAEMON_LOST.
+ * Waits for the next line. Returns 1 with it (without its newline; good until the next call), 0
+ * when `other` (a descriptor, -1: none) can be read first, or -1 with DAEMON_LOST.
  */
 int client_line(struct client *c, int other, char **line, size_t *length, struct error *err);
 
-/* Passes the signals that wait in a pipe, a byte each, on to the executions of this connection. Requests without an id: they need no answer. */
+/*
+ * Passes the signals that wait in a pipe, a byte each, on to the executions of this connection.
+ * Requests without an id: they need no answer.
+ */
 void client_pass_signals(struct client *c, int signals);
 
 #endif

@@ -2,9 +2,11 @@
 /*
  * One client. See connection.h.
  *
- * Reading is recvmsg(2) into a buffer that grows up to one frame; descriptors that come along wait for the request that speaks of them. Writing is an evbuffer and
- * an event that is only there while bytes wait. End of file alone does not say whether the client is gone or has only finished asking (`nc -N`): poll(2) tells the
- * two apart by POLLHUP, and one that only finished asking gets its answers.
+ * Reading is recvmsg(2) into a buffer that grows up to one frame; descriptors that come along wait
+ * for the request that speaks of them. Writing is an evbuffer and an event that is only there while
+ * bytes wait. End of file alone does not say whether the client is gone or has only finished asking
+ * (`nc -N`): poll(2) tells the two apart by POLLHUP, and one that only finished asking gets its
+ * answers.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -164,7 +166,10 @@ static bool grow(struct connection *c)
 	return true;
 }
 
-/* All whole frames. A line that is longer than a frame may be is answered once and skipped to its end. */
+/*
+ * All whole frames. A line that is longer than a frame may be is answered once and skipped to its
+ * end.
+ */
 static void take_frames(struct connection *c)
 {
 	char *start = c->frame, *end = c->frame + c->length, *newline;
@@ -240,7 +245,10 @@ static void on_read(evutil_socket_t fd, short what, void *argument)
 		}
 		c->half_closed = true;
 	}
-	/* The clock is that of the frame at hand; of one that only finished asking it is how often to see whether it is still there. */
+	/*
+	 * The clock is that of the frame at hand; of one that only finished asking it is how often
+	 * to see whether it is still there.
+	 */
 	if (c->half_closed)
 		event_add(c->on_patience, &look);
 	else if (c->length == 0 && !c->too_long)
@@ -260,7 +268,10 @@ static void on_patience(evutil_socket_t fd, short what, void *argument)
 
 	(void)fd;
 	(void)what;
-	/* A client that only finished asking and waits for events gives no sign when it goes: nothing is read from it, and perhaps nothing is to be written. */
+	/*
+	 * A client that only finished asking and waits for events gives no sign when it goes:
+	 * nothing is read from it, and perhaps nothing is to be written.
+	 */
 	if (c->half_closed && poll(&state, 1, 0) >= 0 && !(state.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		event_add(c->on_patience, &look);
 	else
@@ -280,7 +291,10 @@ static void on_write(evutil_socket_t fd, short what, void *argument)
 	update(c);
 }
 
-/* Watches for what can be done next. May close the connection: nothing of it is to be touched after. */
+/*
+ * Watches for what can be done next. May close the connection: nothing of it is to be touched
+ * after.
+ */
 static void update(struct connection *c)
 {
 	size_t waiting = evbuffer_get_length(c->out);
@@ -310,7 +324,10 @@ void connection_answer(struct connection *c, const struct job *j, const struct b
 
 	c->jobs--;
 	if (c->follows && strcmp(c->filter.subject, j->id) == 0) {
-		/* Every event of it comes before its answer. They are no more than the bus remembers. */
+		/*
+		 * Every event of it comes before its answer. They are no more than the bus
+		 * remembers.
+		 */
 		bus_commit(c->server->bus);
 		pump(c, SIZE_MAX);
 		c->subscribed = c->follows = false;

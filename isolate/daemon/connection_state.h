@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a connection is made of: for the two files that carry it, connection.c (bytes in and out) and request.c (what they mean). */
+/*
+ * What a connection is made of: for the two files that carry it, connection.c (bytes in and out)
+ * and request.c (what they mean).
+ */
 #ifndef CORDON_ISOLATE_DAEMON_CONNECTION_STATE_H
 #define CORDON_ISOLATE_DAEMON_CONNECTION_STATE_H
 
@@ -28,7 +31,8 @@ struct connection {
 	int streams[STREAMS];
 	size_t stream_count;
 	unsigned jobs;
-	bool subscribed, follows; /* follows: only until the execution of the filter's subject is answered */
+	/* follows: only until the execution of the filter's subject is answered */
+	bool subscribed, follows;
 	uint64_t cursor;
 	struct event_filter filter;
 };

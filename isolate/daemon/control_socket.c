@@ -2,8 +2,9 @@
 /*
  * The control socket. See control_socket.h.
  *
- * A socket file says nothing about whether a daemon listens: connecting to it does. Two daemons that find the same dead file at once are kept apart by a lock beside it,
- * which the winner holds for as long as it lives.
+ * A socket file says nothing about whether a daemon listens: connecting to it does. Two daemons
+ * that find the same dead file at once are kept apart by a lock beside it, which the winner holds
+ * for as long as it lives.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -233,10 +234,11 @@ static pid_t parent_of(pid_t pid, bool *is_init)
 }
 
 /*
- * In the tier subprocess a program has the daemon's namespaces, but stands below a cordon-init, which adopts its
- * orphans and whose name no other process can change. A parent that ended meanwhile has left its child to another: then
- * the walk begins again, and a program that makes it do so for ever is one to refuse. A parent that is there and cannot
- * be seen (hidepid of proc(5)) ends the walk.
+ * In the tier subprocess a program has the daemon's namespaces, but stands below a cordon-init,
+ * which adopts its orphans and whose name no other process can change. A parent that ended
+ * meanwhile has left its child to another: then the walk begins again, and a program that makes it
+ * do so for ever is one to refuse. A parent that is there and cannot be seen (hidepid of proc(5))
+ * ends the walk.
  */
 static bool is_below_init(pid_t client)
 {
@@ -261,8 +263,8 @@ static bool is_below_init(pid_t client)
 }
 
 /*
- * Whether the process is in no sandbox. It must still be there afterwards, or its pid may have been reused:
- * from Linux 6.5 on that can be asked.
+ * Whether the process is in no sandbox. It must still be there afterwards, or its pid may have been
+ * reused: from Linux 6.5 on that can be asked.
  */
 static bool is_outside(int fd, pid_t pid)
 {

@@ -2,8 +2,9 @@
 /*
  * The daemon's loop. See daemon.h.
  *
- * Order matters in one place: what an execution said is written to the log before a subscriber sees it. Stopping goes by degrees: no new clients, what waits is answered,
- * what runs is ended and its records delivered, then the loop ends; after ten seconds it ends anyway.
+ * Order matters in one place: what an execution said is written to the log before a subscriber sees
+ * it. Stopping goes by degrees: no new clients, what waits is answered, what runs is ended and its
+ * records delivered, then the loop ends; after ten seconds it ends anyway.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * Executions of the daemon. See job.h.
  *
- * Workers are started with posix_spawn(3): no memory of the daemon is copied, and nothing but the descriptors that are named gets across. What a worker says is read in
- * lines of bounded length; what is no event of its own execution is dropped by the bus.
+ * Workers are started with posix_spawn(3): no memory of the daemon is copied, and nothing but the
+ * descriptors that are named gets across. What a worker says is read in lines of bounded length;
+ * what is no event of its own execution is dropped by the bus.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -83,7 +84,10 @@ static void free_job(struct job *j)
 	free(j);
 }
 
-/* Events of an execution have its id as their subject; a worker that acts on tools also sends those of tools. */
+/*
+ * Events of an execution have its id as their subject; a worker that acts on tools also sends those
+ * of tools.
+ */
 static bool is_its_own(const struct job *j, const struct event_line *e)
 {
 	if (e->subject_length == strlen(j->id) && memcmp(e->subject, j->id, e->subject_length) == 0)
@@ -172,7 +176,10 @@ static void publish_queued(struct job *j)
 	j->is_queued = true;
 }
 
-/* sandbox.executed in place of a supervisor that sent none; failure NULL: it was asked to end before it began. */
+/*
+ * sandbox.executed in place of a supervisor that sent none; failure NULL: it was asked to end
+ * before it began.
+ */
 static void publish_end(struct job *j, const char *sentence, const char *failure)
 {
 	struct emitter *e = emitter_new(-1, j->id, EMITTER_DROPS);
@@ -192,7 +199,10 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
 	publish_own(j, e);
 }
 
-/* A detached execution has no client, and a queued one already has an event: the failure to begin becomes its last event. */
+/*
+ * A detached execution has no client, and a queued one already has an event: the failure to begin
+ * becomes its last event.
+ */
 static void publish_failure(struct job *j, const char *data, size_t length)
 {
 	cJSON *answer = cJSON_ParseWithLength(data, length), *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
@@ -527,65 +537,4 @@ void job_list(const struct server *s, struct buffer *out)
 		json_close_object(&w);
 	}
 	json_close_array(&w);
-}
-
-/* ---- job program ---- */
-
-/* What a request asks to run. What is cut is cut in front of a character. */
-
-#define WORD_MOST 4096 /* bytes of a word in JSON; a longer one is named by dots */
-
-/* Appends a JSON string, as far as there is room for it. */
-static void append(char *out, size_t size, struct json_slice value)
-{
-	cJSON *string = value.text && value.length <= WORD_MOST ? cJSON_ParseWithLength(value.text, value.length) : NULL;
-	const char *text = value.text && value.length > WORD_MOST ? "..." : cJSON_GetStringValue(string);
-	size_t used = strlen(out), length = text ? strlen(text) : 0;
-
-	if (length > size - 1 - used) {
-		length = size - 1 - used;
-		while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-			length--;
-	}
-	if (length > 0)
-		memcpy(out + used, text, length);
-	out[used + length] = '\0';
-	cJSON_Delete(string);
-}
-
-void job_program_take(struct job_program *p, const char *method, struct json_slice params)
-{
-	struct json_slice program = json_slice_of(params.text, params.length, "program"), words, word;
-	size_t at = 0, count = 0;
-
-	*p = (struct job_program){ .name = "" };
-	snprintf(p->kind, sizeof p->kind, "%s", method);
-	if (!program.text || program.text[0] != '{') {
-		append(p->name, sizeof p->name, json_slice_of(params.text, params.length, "name"));
-		return;
-	}
-	json_slice_copy(json_slice_of(program.text, program.length, "kind"), p->kind, sizeof p->kind);
-	append(p->name, sizeof p->name, json_slice_of(program.text, program.length, "name"));
-	snprintf(p->command, sizeof p->command, "%s", p->name);
-	words = json_slice_of(program.text, program.length, "argv");
-	for (; words.text && words.text[0] == '[' && strlen(p->command) < sizeof p->command - 1 && json_slice_item(words.text, words.length, &at, &word); count++) {
-		if (count == 0 && !p->name[0])
-			append(p->name, sizeof p->name, word);
-		if (p->command[0])
-			append(p->command, sizeof p->command, (struct json_slice){ "\" \"", 3 });
-		append(p->command, sizeof p->command, word);
-	}
-	if (strcmp(p->command, p->name) == 0)
-		p->command[0] = '\0';
-}
-
-void job_program_write(const struct job_program *p, struct json_writer *w)
-{
-	const struct { const char *key, *text; } rows[] = { { "program", p->kind }, { "name", p->name }, { "command", p->command } };
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].text[0]) {
-			json_key(w, rows[i].key);
-			json_bytes(w, rows[i].text, strlen(rows[i].text));
-		}
 }

@@ -2,8 +2,9 @@
 /*
  * Executions of the daemon: queued, run in a worker process, answered.
  *
- * A worker gets its request in a memory file, speaks of what happens over a socket, and leaves its answer in another memory file, so that a record of any size costs
- * the loop nothing until it is sent. The first-come queue is bounded; so is what runs at a time.
+ * A worker gets its request in a memory file, speaks of what happens over a socket, and leaves its
+ * answer in another memory file, so that a record of any size costs the loop nothing until it is
+ * sent. The first-come queue is bounded; so is what runs at a time.
  */
 #ifndef CORDON_ISOLATE_DAEMON_JOB_H
 #define CORDON_ISOLATE_DAEMON_JOB_H
@@ -24,7 +25,11 @@ enum job_state { JOB_WAITS, JOB_RUNS, JOB_PAUSED };
 struct job_program {
 	char kind[24];     /* command, script, or the method */
 	char name[160];    /* of the command, the script or the tool; "" for none */
-	char command[400]; /* the command line, words separated by spaces, cut when it is long; "" where that is the name */
+	/*
+	 * the command line, words separated by spaces, cut when it is long; "" where that is the
+	 * name
+	 */
+	char command[400];
 };
 
 /* Reads the parameters of a request that passed the gate. */
@@ -43,7 +48,8 @@ struct job {
 	enum protocol_method method;
 	enum job_state state;
 	bool has_begun, has_ended;           /* which events of it were seen */
-	bool is_errand;                      /* it only looks into or writes to a tool library: it waits for no execution */
+	/* it only looks into or writes to a tool library: it waits for no execution */
+	bool is_errand;
 	enum end_cause end_cause;            /* why it was asked to end */
 	struct job_program program;
 	bool is_queued;                      /* sandbox.queued was published */
@@ -59,18 +65,26 @@ struct job {
 };
 
 /*
- * Takes a request for an execution, or for something to be done with tools. uid is the client's, by the kernel's word. streams are three descriptors, -1 where there are none; they are the job's from here on, in any case. Returns the job, which
- * may be running when it does; or NULL, with a refusal.
+ * Takes a request for an execution, or for something to be done with tools. uid is the client's, by
+ * the kernel's word. streams are three descriptors, -1 where there are none; they are the job's
+ * from here on, in any case. Returns the job, which may be running when it does; or NULL, with a
+ * refusal.
  */
 struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
 
 /* The execution of an id, or NULL. */
 struct job *job_find(struct server *s, const char *id);
 
-/* Sends a byte to the supervisor: a signal, or CONTROL_PAUSE, CONTROL_RESUME. Returns false when there is no room for it, or nothing runs yet. */
+/*
+ * Sends a byte to the supervisor: a signal, or CONTROL_PAUSE, CONTROL_RESUME. Returns false when
+ * there is no room for it, or nothing runs yet.
+ */
 bool job_control(struct job *j, unsigned char byte);
 
-/* Ends an execution, for a reason that its last event says. One that waits is answered at once; the supervisor of one that does not end in five seconds is killed. */
+/*
+ * Ends an execution, for a reason that its last event says. One that waits is answered at once; the
+ * supervisor of one that does not end in five seconds is killed.
+ */
 void job_end(struct job *j, enum end_cause cause);
 
 /* The connection is gone: its executions end, and no answer is sent. */

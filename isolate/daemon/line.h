@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the envelope of a line that the emitter wrote, without parsing it: its members stand in a fixed order. Pure. */
+/*
+ * Reading the envelope of a line that the emitter wrote, without parsing it: its members stand in a
+ * fixed order. Pure.
+ */
 #ifndef CORDON_ISOLATE_DAEMON_LINE_H
 #define CORDON_ISOLATE_DAEMON_LINE_H
 
@@ -18,8 +21,9 @@ struct event_line {
 bool event_line_read(const char *line, size_t length, struct event_line *out);
 
 /*
- * Writes a line of the daemon's own, without a newline: count numbers from first on are missing where this line stands; its own number is the last of them. Returns its
- * length; size is at least DROPPED_LINE_MAX.
+ * Writes a line of the daemon's own, without a newline: count numbers from first on are missing
+ * where this line stands; its own number is the last of them. Returns its length; size is at least
+ * DROPPED_LINE_MAX.
  */
 #define DROPPED_LINE_MAX 400
 size_t dropped_line(char *out, size_t size, uint64_t first, uint64_t count);

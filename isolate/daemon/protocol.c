@@ -26,7 +26,10 @@ static bool refuse(struct protocol_refusal *refusal, int code, const char *messa
 	return false;
 }
 
-/* A string or a whole number, short enough to be kept. null is what an error without an id has, so it is none. */
+/*
+ * A string or a whole number, short enough to be kept. null is what an error without an id has, so
+ * it is none.
+ */
 static bool take_id(struct json_slice id, char *out)
 {
 	bool number = id.length > 0 && (id.text[0] == '-' || (id.text[0] >= '0' && id.text[0] <= '9'));

@@ -2,8 +2,9 @@
 /*
  * The control protocol: JSON-RPC 2.0, one object a line, both ways.
  *
- * Pure: a line in, a request or the error to answer with out. What is accepted passed the strict gate, has no member that the protocol does not know, and is bounded
- * in size and depth. Ids and parameters stay the bytes that the client wrote.
+ * Pure: a line in, a request or the error to answer with out. What is accepted passed the strict
+ * gate, has no member that the protocol does not know, and is bounded in size and depth. Ids and
+ * parameters stay the bytes that the client wrote.
  */
 #ifndef CORDON_ISOLATE_DAEMON_PROTOCOL_H
 #define CORDON_ISOLATE_DAEMON_PROTOCOL_H
@@ -32,7 +33,8 @@ enum protocol_error { ERROR_PARSE = -32700, ERROR_REQUEST = -32600, ERROR_METHOD
 
 struct protocol_request {
 	enum protocol_method method;
-	char id[PROTOCOL_ID_MAX];      /* as it was written; "" for a notification, which gets no answer */
+	/* as it was written; "" for a notification, which gets no answer */
+	char id[PROTOCOL_ID_MAX];
 	struct json_slice params;      /* an object; "{}" when there was none */
 };
 
@@ -45,18 +47,25 @@ struct protocol_refusal {
 extern const struct protocol_method_text { const char *name, *params, *meaning; } protocol_methods[METHOD_COUNT];
 
 /*
- * Reads one line, without its newline. Returns true with a request, whose slices point into the line; or false with what to answer. request->id is set in both
- * cases as far as it could be read ("null" where a refusal has no id to go with).
+ * Reads one line, without its newline. Returns true with a request, whose slices point into the
+ * line; or false with what to answer. request->id is set in both cases as far as it could be read
+ * ("null" where a refusal has no id to go with).
  */
 bool protocol_read(const char *line, size_t length, struct protocol_request *request, struct protocol_refusal *refusal);
 
-/* A text member of params: copied when it is there. Returns false, with a refusal, when it is there and is no plain string that fits. */
+/*
+ * A text member of params: copied when it is there. Returns false, with a refusal, when it is there
+ * and is no plain string that fits.
+ */
 bool protocol_text(const struct protocol_request *r, const char *key, char *out, size_t size, struct protocol_refusal *refusal);
 
 /* A whole number from low to high; *value stays as it is when the member is not there. */
 bool protocol_number(const struct protocol_request *r, const char *key, int64_t low, int64_t high, int64_t *value, struct protocol_refusal *refusal);
 
-/* Lines to answer with, newline included: a result that is raw JSON; an error, with data that is raw JSON or NULL, or as a whole object. Nothing for a notification. */
+/*
+ * Lines to answer with, newline included: a result that is raw JSON; an error, with data that is
+ * raw JSON or NULL, or as a whole object. Nothing for a notification.
+ */
 void protocol_result(struct buffer *out, const char *id, const char *result, size_t length);
 void protocol_error_raw(struct buffer *out, const char *id, const char *error, size_t length);
 void protocol_error(struct buffer *out, const char *id, int code, const char *message, const char *data, size_t data_length);

@@ -2,7 +2,8 @@
 /*
  * The methods of the control protocol. See request.h.
  *
- * Each either answers at once, or hands the request on as an execution, or refuses. Nothing here waits.
+ * Each either answers at once, or hands the request on as an execution, or refuses. Nothing here
+ * waits.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -303,7 +304,9 @@ void request_take(struct connection *c, const char *line, size_t length)
 
 /* ---- answers ---- */
 
-/* The result of daemon.info, from a table: a number that is added to the server is one line here. */
+/*
+ * The result of daemon.info, from a table: a number that is added to the server is one line here.
+ */
 
 void request_info(const struct server *s, struct buffer *out)
 {

@@ -8,7 +8,10 @@
 #include "isolate/daemon/daemon.h"
 #include "isolate/daemon/protocol.h"
 
-/* Reads one line of a client, does what it asks for, and answers; an execution is answered when it has ended. An empty line is no request. */
+/*
+ * Reads one line of a client, does what it asks for, and answers; an execution is answered when it
+ * has ended. An empty line is no request.
+ */
 void request_take(struct connection *c, const char *line, size_t length);
 
 /* Answers with a refusal. */

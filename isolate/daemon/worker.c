@@ -2,8 +2,9 @@
 /*
  * A worker. See worker.h.
  *
- * The parameters of the request are a client's and are read here, not in the daemon: whatever they make a parser do, it happens to one execution. Paths and environment are
- * those that the client named; where a client names none, they are the daemon's.
+ * The parameters of the request are a client's and are read here, not in the daemon: whatever they
+ * make a parser do, it happens to one execution. Paths and environment are those that the client
+ * named; where a client names none, they are the daemon's.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -76,11 +77,14 @@ static int environment_take(struct json_slice slice, struct error *err)
 /*
  * The methods of tools.
  *
- * Whose library it is, and where libraries are, is the daemon's: that is taken before the environment becomes the caller's. Who acts is the uid that the kernel gave for the
- * other end of the socket.
+ * Whose library it is, and where libraries are, is the daemon's: that is taken before the
+ * environment becomes the caller's. Who acts is the uid that the kernel gave for the other end of
+ * the socket.
  */
 
-/* An error object: a sentence for people, and the failure record as data, with what belongs to it. */
+/*
+ * An error object: a sentence for people, and the failure record as data, with what belongs to it.
+ */
 static void write_error(const struct error *err, const struct buffer *more, struct buffer *answer)
 {
 	_cleanup_buffer_ struct buffer data = BUFFER_INIT;
@@ -177,7 +181,10 @@ static int read_request(struct work *w)
 	return 0;
 }
 
-/* A member of params as text of its own, unescaped; NULL when it is not there. *status is -1 when it is no string. */
+/*
+ * A member of params as text of its own, unescaped; NULL when it is not there. *status is -1 when
+ * it is no string.
+ */
 static char *member_text(struct work *w, const char *key, int *status)
 {
 	struct json_slice slice = json_slice_of(w->params.text, w->params.length, key);
@@ -352,7 +359,8 @@ int worker_main(void)
 
 	if (tie_to_daemon() < 0)
 		return 1;
-	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0); /* for ps(1): it was started by its descriptor */
+	/* for ps(1): it was started by its descriptor */
+	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0);
 	if (record_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
 		tool_work(w.method, w.text, w.length, &answer);
 	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&

@@ -2,9 +2,11 @@
 /*
  * Guardian and reaper. See guard.h.
  *
- * Both are subreapers, so what a program forks and orphans is reparented to one of them. If the reaper is killed, its children go to the guardian, which kills them; if
- * the guardian is killed, the parent-death signal reaches the reaper, which ends everything. Both have one thread, so the parent-death signal means the process and not
- * a thread of it. Only a SIGKILL of both at once from outside would leave processes.
+ * Both are subreapers, so what a program forks and orphans is reparented to one of them. If the
+ * reaper is killed, its children go to the guardian, which kills them; if the guardian is killed,
+ * the parent-death signal reaches the reaper, which ends everything. Both have one thread, so the
+ * parent-death signal means the process and not a thread of it. Only a SIGKILL of both at once from
+ * outside would leave processes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,7 +29,10 @@
 
 static pid_t guardian; /* as the child knows it */
 
-/* Reaps until the reaper is gone; passes every signal on meanwhile. Signals are blocked, so none is lost between two waits. */
+/*
+ * Reaps until the reaper is gone; passes every signal on meanwhile. Signals are blocked, so none is
+ * lost between two waits.
+ */
 static void stand_by(pid_t reaper)
 {
 	sigset_t all;
@@ -47,7 +52,10 @@ static void stand_by(pid_t reaper)
 	}
 }
 
-/* Everything that the reaper left has become our child, or is below one: kill, reap, and look again, until there is none. */
+/*
+ * Everything that the reaper left has become our child, or is below one: kill, reap, and look
+ * again, until there is none.
+ */
 static void finish_off(void)
 {
 	const struct timespec moment = { 0, 5000000 };

@@ -2,10 +2,12 @@
 /*
  * cordon-init: the first process of a sandbox.
  *
- * The supervisor starts it in fresh namespaces (tier namespace) or as a plain child (tier subprocess) with nothing but a socket on descriptor 3: no arguments, no
- * environment, so its command line reveals nothing. The first datagram brings a plan; then it builds the root, gives up every privilege, starts the
- * program, and reaps until the end. It reports each step as a datagram, the failing one with its reason. When the supervisor's end of
- * the socket goes, it ends everything.
+ * The supervisor starts it in fresh namespaces (tier namespace) or as a plain child (tier
+ * subprocess) with nothing but a socket on descriptor 3: no arguments, no environment, so its
+ * command line reveals nothing. The first datagram brings a plan; then it builds the root, gives up
+ * every privilege, starts the program, and reaps until the end. It reports each step as a datagram,
+ * the failing one with its reason. When the supervisor's end of the socket goes, it ends
+ * everything.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -49,7 +51,9 @@ struct setup {
 	struct error error;
 };
 
-/* Waits for the plan. Returns 1 when there is one, 0 when the supervisor is gone, -1 with an error. */
+/*
+ * Waits for the plan. Returns 1 when there is one, 0 when the supervisor is gone, -1 with an error.
+ */
 static int receive_plan(struct setup *s)
 {
 	char byte;
@@ -80,7 +84,10 @@ static int set_up_namespaces(struct setup *s)
 {
 	const struct confine_limits *limits = &s->plan->limits;
 
-	/* Only a name: a unit with ProtectHostname= and some filters of container engines refuse it. */
+	/*
+	 * Only a name: a unit with ProtectHostname= and some filters of container engines refuse
+	 * it.
+	 */
 	(void)!sethostname("cordon", 6);
 	if (!(limits->flags & LIMIT_HOST_NETWORK) && loopback_up(&s->error) < 0)
 		return -1;
@@ -91,7 +98,9 @@ static int set_up_namespaces(struct setup *s)
 		s->fds[s->plan->view_fd_index] = -1; /* attached, or closed */
 	if (s->workspace < 0)
 		return -1;
-	/* The runner's fork server makes a namespace for each execution, and sets the limits there. */
+	/*
+	 * The runner's fork server makes a namespace for each execution, and sets the limits there.
+	 */
 	if (limits->profile != PROFILE_NONE && privileges_limit_namespace(&s->layers, &s->error) < 0)
 		return -1;
 	if (limits->flags & LIMIT_TERMINAL) {
@@ -103,7 +112,8 @@ static int set_up_namespaces(struct setup *s)
 }
 
 /*
- * The workspace of a tier without mounts: a new directory of the host's. It is made here and not by the supervisor, so that there is never one without a process that removes it.
+ * The workspace of a tier without mounts: a new directory of the host's. It is made here and not by
+ * the supervisor, so that there is never one without a process that removes it.
  */
 static int make_workspace(struct setup *s, const char *directory)
 {
@@ -141,15 +151,24 @@ static int set_up_process(struct setup *s)
 static int set_up(struct setup *s)
 {
 	umask(022);
-	/* The caller's keys go with a process; an empty keyring of its own takes their place. Kernels without keys have none to hide. */
+	/*
+	 * The caller's keys go with a process; an empty keyring of its own takes their place.
+	 * Kernels without keys have none to hide.
+	 */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if ((s->plan->limits.flags & LIMIT_NAMESPACES ? set_up_namespaces(s) : set_up_process(s)) < 0 || copy_in(s) < 0)
 		return -1;
-	/* Opened while it can be: an undumpable process may read its own counters only through a descriptor it has. */
+	/*
+	 * Opened while it can be: an undumpable process may read its own counters only through a
+	 * descriptor it has.
+	 */
 	s->usage_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	if (privileges_drop(&s->layers, &s->error) < 0)
 		return -1;
-	/* Without namespaces it has to clean up when the supervisor ends; that is what its keepers are for. */
+	/*
+	 * Without namespaces it has to clean up when the supervisor ends; that is what its keepers
+	 * are for.
+	 */
 	if ((s->plan->limits.flags & LIMIT_NAMESPACES) && privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
@@ -224,7 +243,8 @@ static int run(struct setup *s)
 enum { JANITOR_GRACE = 200 /* looks at the cgroup, 10 ms apart */ };
 
 /*
- * The other role: descriptor 0 is a pipe whose end is the end of a supervisor, descriptor 1 the directory of its cgroup. Kills what is left in the cgroup and removes it.
+ * The other role: descriptor 0 is a pipe whose end is the end of a supervisor, descriptor 1 the
+ * directory of its cgroup. Kills what is left in the cgroup and removes it.
  *
  * In the tier subprocess the keepers are in the cgroup, too. They end the program at once, but have
  * its working directory to remove after that, so they get two seconds before anything is killed.
@@ -251,8 +271,10 @@ static int be_janitor(const char *name)
 }
 
 /*
- * A third role: descriptor 0 is a pipe from a supervisor, descriptor 1 the terminal that it changes. The pipe brings the settings from before; if it then ends without another
- * byte, the supervisor was killed, and the terminal gets them back. Signals are blocked, SIGTTOU among them, so this may be done from the background.
+ * A third role: descriptor 0 is a pipe from a supervisor, descriptor 1 the terminal that it
+ * changes. The pipe brings the settings from before; if it then ends without another byte, the
+ * supervisor was killed, and the terminal gets them back. Signals are blocked, SIGTTOU among them,
+ * so this may be done from the background.
  */
 static int keep_terminal(void)
 {

@@ -72,7 +72,10 @@ int mounts_new(const char *type, const char *options, unsigned attributes, struc
 	if (configure(context, options) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "making a %s (%s)", type, options);
 	else if ((tree = fsmount(context, FSMOUNT_CLOEXEC, attributes)) < 0)
-		/* The kernel's only reason to refuse a fresh proc here: the visible one is covered in part (mount_too_revealing). */
+		/*
+		 * The kernel's only reason to refuse a fresh proc here: the visible one is covered
+		 * in part (mount_too_revealing).
+		 */
 		error_set(err, is_proc && errno == EPERM ? FAILURE_PROC_MASKED : FAILURE_MOUNT_DENIED, errno, "mounting a new %s", type);
 	close(context);
 	return tree;
@@ -93,8 +96,9 @@ int mounts_attach(int tree, int dir, const char *name, struct error *err)
 }
 
 /*
- * The same without openat2(2), which a service manager's filter refuses (RestrictSUIDSGID=). The first process of the sandbox is alone while it builds the root,
- * so it can have that for its own root meanwhile.
+ * The same without openat2(2), which a service manager's filter refuses (RestrictSUIDSGID=). The
+ * first process of the sandbox is alone while it builds the root, so it can have that for its own
+ * root meanwhile.
  */
 static int open_in_root(int root, const char *path, int flags, mode_t mode)
 {
@@ -176,7 +180,10 @@ static int make_place(int root, const char *path, bool is_directory, struct erro
 	return fd;
 }
 
-/* The kernel (move_mount(2)) says only EINVAL or ENOTDIR when one is a directory and the other is none. */
+/*
+ * The kernel (move_mount(2)) says only EINVAL or ENOTDIR when one is a directory and the other is
+ * none.
+ */
 static int check_kinds(bool is_directory, int place, const char *path, struct error *err)
 {
 	struct stat st;
@@ -208,8 +215,8 @@ int mounts_put(int tree, int root, const char *path, struct error *err)
 }
 
 /*
- * What the program may write: directories of one tmpfs, so that one size bounds them together. The first is
- * attached to its own place last, over the tmpfs that all of them are taken from.
+ * What the program may write: directories of one tmpfs, so that one size bounds them together. The
+ * first is attached to its own place last, over the tmpfs that all of them are taken from.
  */
 static const struct { const char *path, *name; mode_t mode; unsigned attributes; } WRITABLE[] = {
 	{ "workspace", "workspace", 0700, 0 },
@@ -267,7 +274,8 @@ static const struct { const char *path, *stand_in; } COVERED[] = {
 	{ "proc/keys", "dev/null" },          /* the caller's keys, by name */
 	{ "proc/key-users", "dev/null" },     /* how many keys each user of the host has */
 	{ "proc/latency_stats", "dev/null" }, /* what the host's programs wait for */
-	{ "proc/meminfo", MOUNTS_MEMINFO },   /* the sandbox's memory, where it has less than the host */
+	/* the sandbox's memory, where it has less than the host */
+	{ "proc/meminfo", MOUNTS_MEMINFO },
 };
 
 static int cover(int root, struct error *err)
@@ -279,7 +287,10 @@ static int cover(int root, struct error *err)
 			continue;
 		fd = openat(root, COVERED[i].stand_in, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
-			continue; /* MOUNTS_MEMINFO is there only where the limit is below what the host has */
+			/*
+			 * MOUNTS_MEMINFO is there only where the limit is below what the host has
+			 */
+			continue;
 		tree = mounts_clone(fd, true, COVERED[i].path, err);
 		close(fd);
 		if (tree < 0 || mounts_attach(tree, root, COVERED[i].path, err) < 0)
@@ -309,7 +320,10 @@ int mounts_private(int root, const struct confine_limits *limits, struct error *
 
 int mounts_make_private(struct error *err)
 {
-	/* The first call that needs a capability, which a security module may have taken from the namespace. */
+	/*
+	 * The first call that needs a capability, which a security module may have taken from the
+	 * namespace.
+	 */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return error_set(err, errno == EPERM || errno == EACCES ? FAILURE_USERNS_DENIED : FAILURE_MOUNT_DENIED, errno,
 				 "using a capability inside the new user namespace, to make its mounts private");
@@ -321,7 +335,8 @@ int mounts_make_private(struct error *err)
 /*
  * Taking the parts of a view into a root.
  *
- * All names here are relative to the working directory, which is the new root: an overlay wants its layers as paths, and these can lead nowhere else.
+ * All names here are relative to the working directory, which is the new root: an overlay wants its
+ * layers as paths, and these can lead nowhere else.
  */
 
 #define STAGE "run/.view"
@@ -380,7 +395,10 @@ int view_take_scratch(uint32_t number, const struct confine_limits *limits, cons
 	*upper = open(UPPER "/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*upper < 0 || fchmod(*upper, st.st_mode & 0777) != 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the directory that receives what is written");
-	/* xino: one device number, and inode numbers of directories that survive the kernel's caches. */
+	/*
+	 * xino: one device number, and inode numbers of directories that survive the kernel's
+	 * caches.
+	 */
 	snprintf(options, sizeof options, "lowerdir=" STAGE "/%u,upperdir=" UPPER "/upper,workdir=" UPPER "/work,userxattr,xino=on",
 		 number);
 	tree = mounts_new("overlay", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);

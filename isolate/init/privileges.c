@@ -2,8 +2,9 @@
 /*
  * Identity and capabilities. See privileges.h.
  *
- * capget(2) and capset(2) are called directly: the sets are two pairs of words, and this code also runs between clone(2) and execve(2) in a process
- * that shares its memory with the caller, where no library may allocate.
+ * capget(2) and capset(2) are called directly: the sets are two pairs of words, and this code also
+ * runs between clone(2) and execve(2) in a process that shares its memory with the caller, where no
+ * library may allocate.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -53,7 +54,10 @@ int privileges_become(uid_t uid, gid_t gid, struct error *err)
 		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming group %u", (unsigned)gid);
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || syscall(SYS_setresuid, uid, uid, uid) != 0)
 		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming user %u", (unsigned)uid);
-	/* The kernel makes a process undumpable when its user changes, and with that its own /proc files belong to another. */
+	/*
+	 * The kernel makes a process undumpable when its user changes, and with that its own /proc
+	 * files belong to another.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(err, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
 	return 0;
@@ -69,7 +73,10 @@ static int drop_bounding_set(struct error *err)
 			break; /* EINVAL: past the last one this kernel knows */
 		if (!held || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
-		/* Without CAP_SETPCAP (tier subprocess, an ordinary user) no_new_privs alone has to do. */
+		/*
+		 * Without CAP_SETPCAP (tier subprocess, an ordinary user) no_new_privs alone has to
+		 * do.
+		 */
 		if (errno == EPERM)
 			return 0;
 		return error_set(err, FAILURE_INTERNAL, errno, "dropping capability %d from the bounding set", cap);
@@ -128,9 +135,10 @@ static int write_proc(const char *path, const char *text)
 }
 
 /*
- * Limits of this user namespace, namespaces(7). The kernel counts each in the namespaces above, too, so what
- * a program takes here is taken from the caller, whose own limits stay above these. Fanotify and all other
- * namespaces need no number: the filter refuses the one, and the others cannot be made without a user namespace.
+ * Limits of this user namespace, namespaces(7). The kernel counts each in the namespaces above,
+ * too, so what a program takes here is taken from the caller, whose own limits stay above these.
+ * Fanotify and all other namespaces need no number: the filter refuses the one, and the others
+ * cannot be made without a user namespace.
  */
 static const struct { const char *name, *value; } NAMESPACE_LIMITS[] = {
 	{ "max_inotify_instances", "8" },    /* of 128 that a user usually has */
@@ -174,8 +182,8 @@ int privileges_map_self(uid_t uid, gid_t gid, struct error *err)
 /*
  * Landlock scopes.
  *
- * The structure and the two bits are written out here, because they are newer than the headers of the oldest distribution that cordon builds on; they are
- * fixed parts of the kernel's interface.
+ * The structure and the two bits are written out here, because they are newer than the headers of
+ * the oldest distribution that cordon builds on; they are fixed parts of the kernel's interface.
  */
 
 #define CREATE_RULESET_VERSION 1u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reports of PID 1. See proc_reporter.h. It allocates nothing: it also runs in a process that was
- * forked from a Python interpreter.
+ * The reports of PID 1. See proc_reporter.h. It allocates nothing: it also runs in a process that
+ * was forked from a Python interpreter.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -77,10 +77,14 @@ static bool send_process(struct proc_reporter *r, pid_t pid)
 	if (read_stat(pid, stat, sizeof stat)) {
 		report.parent = (uint32_t)proc_stat_field(stat, PROC_STAT_PARENT);
 		report.count = report.parent == (uint32_t)getpid();
-		has_memory = proc_stat_field(stat, PROC_STAT_VIRTUAL) > 0; /* one that has ended has none */
+		/* one that has ended has none */
+		has_memory = proc_stat_field(stat, PROC_STAT_VIRTUAL) > 0;
 	}
 	length = proc_file_command(pid, report.context, sizeof report.context);
-	/* The program is started with vfork(2)'s semantics, which end a moment before its new memory has a command line. */
+	/*
+	 * The program is started with vfork(2)'s semantics, which end a moment before its new
+	 * memory has a command line.
+	 */
 	for (int tries = 0; has_memory && length == 0 && tries < PATIENCE; tries++) {
 		const struct timespec moment = { 0, 200000 };
 
@@ -142,7 +146,10 @@ static void add_cpu(void *context, pid_t pid)
 			cpu->ticks += proc_stat_field(stat, field);
 }
 
-/* Sent to an address outside, where a network of its own has no route: what the kernel counted for both versions of the protocol. */
+/*
+ * Sent to an address outside, where a network of its own has no route: what the kernel counted for
+ * both versions of the protocol.
+ */
 static uint64_t read_no_route(void)
 {
 	char text[8192], *names, *values, *end;

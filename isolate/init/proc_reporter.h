@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of PID 1 while a program runs, where events are wanted: processes that come and go, and what all of them use.
+ * Reports of PID 1 while a program runs, where events are wanted: processes that come and go, and
+ * what all of them use.
  *
  * It looks at /proc each time the memory is summed up (every 20 ms), and reaps. A process that
  * lives for less than that may not be seen from here: the filter notifies the supervisor of most
@@ -28,22 +29,28 @@ struct proc_reporter {
 	struct { pid_t pid; bool seen; } known[PROCESSES_MOST];
 };
 
-/* Begins with a report of the program's process. whole_namespace as for usage_read; own_network: the network namespace is the sandbox's alone. */
+/*
+ * Begins with a report of the program's process. whole_namespace as for usage_read; own_network:
+ * the network namespace is the sandbox's alone.
+ */
 void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
 
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
 void proc_reporter_look(struct proc_reporter *r, bool sample_now);
 
 /*
- * Looks for new ones only: before the program's end is reported and the others are ended with it. From
- * here on reports wait for room.
+ * Looks for new ones only: before the program's end is reported and the others are ended with it.
+ * From here on reports wait for room.
  */
 void proc_reporter_look_last(struct proc_reporter *r);
 
 /* A process was reaped with this wait(2) status. */
 void proc_reporter_reaped(struct proc_reporter *r, pid_t pid, int status);
 
-/* Says over a socket that all were stopped, or run again: the answer to a request, sent whether or not events are wanted. */
+/*
+ * Says over a socket that all were stopped, or run again: the answer to a request, sent whether or
+ * not events are wanted.
+ */
 void proc_reporter_say_paused(int socket, bool paused);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * Starting the program. See program.h.
  *
- * The child shares the parent's memory until execve (CLONE_VM | CLONE_VFORK, as posix_spawn(3) does), on a stack of its own: its results are simply
- * there when the parent goes on, and no page table is copied. It calls nothing that allocates or locks. The filter comes last, when only execve is left to do.
+ * The child shares the parent's memory until execve (CLONE_VM | CLONE_VFORK, as posix_spawn(3)
+ * does), on a stack of its own: its results are simply there when the parent goes on, and no page
+ * table is copied. It calls nothing that allocates or locks. The filter comes last, when only
+ * execve is left to do.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -54,7 +56,10 @@ int program_terminal(unsigned rows, unsigned columns, struct error *err)
 	return fd;
 }
 
-/* The other side of the terminal, by its master and not by a path, as the controlling terminal on descriptors 0 to 2. */
+/*
+ * The other side of the terminal, by its master and not by a path, as the controlling terminal on
+ * descriptors 0 to 2.
+ */
 static int take_terminal(int master)
 {
 	int fd = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
@@ -67,7 +72,10 @@ static int take_terminal(int master)
 	return 0;
 }
 
-/* The listener, if there is one, goes to the supervisor; every profile allows the sendmsg(2) that it takes. */
+/*
+ * The listener, if there is one, goes to the supervisor; every profile allows the sendmsg(2) that
+ * it takes.
+ */
 static int install_filter(struct program_start *s)
 {
 	int listener;
@@ -92,7 +100,9 @@ static int confine_child(struct program_start *s)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "closing all other descriptors");
 	if (p->limits.profile == PROFILE_NONE)
 		return 0; /* the runner's fork server: what it starts is confined there */
-	/* In a new user namespace PID 1 counts too; without one, the user's other processes count. */
+	/*
+	 * In a new user namespace PID 1 counts too; without one, the user's other processes count.
+	 */
 	if (rlimits_apply(&p->limits, p->limits.flags & LIMIT_NAMESPACES ? 1 : 0, &s->error) < 0)
 		return -1;
 	if (!(p->limits.flags & LIMIT_NAMESPACES))
@@ -103,7 +113,10 @@ static int confine_child(struct program_start *s)
 	return 0;
 }
 
-/* execve(2) with execvp(3)'s search, on the program's own PATH. Leaves the errno that a shell would report. */
+/*
+ * execve(2) with execvp(3)'s search, on the program's own PATH. Leaves the errno that a shell would
+ * report.
+ */
 static int execute(const struct child *c, const char *command)
 {
 	int worst = ENOENT;
@@ -190,8 +203,9 @@ out:
 /*
  * Per-process limits, and those per user that the kernel also counts by user namespace.
  *
- * Soft and hard limit are set alike, so that the program cannot raise one again; only CPU time has a second between them, for SIGXCPU before SIGKILL.
- * RLIMIT_NPROC counts the processes of one user in one user namespace (since Linux 5.14): in the tier namespace that is this sandbox alone.
+ * Soft and hard limit are set alike, so that the program cannot raise one again; only CPU time has
+ * a second between them, for SIGXCPU before SIGKILL. RLIMIT_NPROC counts the processes of one user
+ * in one user namespace (since Linux 5.14): in the tier namespace that is this sandbox alone.
  */
 
 static int set(int resource, const char *name, rlim_t soft, rlim_t hard, struct error *err)
@@ -203,7 +217,10 @@ static int set(int resource, const char *name, rlim_t soft, rlim_t hard, struct 
 	return err ? error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %llu", name, (unsigned long long)soft) : -1;
 }
 
-/* Bytes of address space that this process has mapped now: the first number of /proc/self/statm, in pages. 0 when it cannot be read. */
+/*
+ * Bytes of address space that this process has mapped now: the first number of /proc/self/statm, in
+ * pages. 0 when it cannot be read.
+ */
 static rlim_t mapped_now(void)
 {
 	char text[64];
@@ -221,12 +238,14 @@ static rlim_t mapped_now(void)
 }
 
 /*
- * What is counted per user (setrlimit(2), mq_overview(7)): the caller's other programs share the number
- * with the sandbox, so a program gets a part of it, or what is left of a smaller one.
+ * What is counted per user (setrlimit(2), mq_overview(7)): the caller's other programs share the
+ * number with the sandbox, so a program gets a part of it, or what is left of a smaller one.
  */
 static const struct { int resource; const char *name; rlim_t most; } SHARED_WITH_USER[] = {
-	{ RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 2048 },   /* queued signals and timers; a usual limit: 90,000 */
-	{ RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 819200 },     /* bytes in POSIX queues; the kernel's own default */
+	/* queued signals and timers; a usual limit: 90,000 */
+	{ RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 2048 },
+	/* bytes in POSIX queues; the kernel's own default */
+	{ RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 819200 },
 	{ RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 4 << 20 },      /* a usual limit: 8 MiB */
 };
 
@@ -245,8 +264,9 @@ static int limit_shared(struct error *err)
 }
 
 /*
- * 1 and not 0: where kernel.core_pattern names a handler the kernel ignores the size of a core file, but
- * starts no handler at 1 (do_coredump()). A hard limit of 0 cannot be raised: limits_from_options.c says what follows.
+ * 1 and not 0: where kernel.core_pattern names a handler the kernel ignores the size of a core
+ * file, but starts no handler at 1 (do_coredump()). A hard limit of 0 cannot be raised:
+ * limits_from_options.c says what follows.
  */
 static int limit_core(struct error *err)
 {

@@ -41,7 +41,8 @@ void reap_block_signals(void)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL); /* fails for KILL, STOP and libc's own, which need it not */
+		/* fails for KILL, STOP and libc's own, which need it not */
+		signal(number, SIG_DFL);
 }
 
 void reap_unblock_signals(void)
@@ -78,7 +79,10 @@ static bool reap(struct loop *l)
 			return true;
 		if (pid < 0 && errno == EINTR)
 			continue;
-		/* A child that asked its parent to trace it (PTRACE_TRACEME) has stopped; PID 1 traces nothing. */
+		/*
+		 * A child that asked its parent to trace it (PTRACE_TRACEME) has stopped; PID 1
+		 * traces nothing.
+		 */
 		if (pid > 0 && WIFSTOPPED(status)) {
 			ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)WSTOPSIG(status));
 			continue;
@@ -96,7 +100,8 @@ static bool reap(struct loop *l)
 			l->main_ended = true;
 			l->ended->status = status & 0xffff;
 			report_stamp(l->ended);
-			look(l, 1, &now); /* a program that reached a limit and ended was not seen while it lived */
+			/* a program that reached a limit and ended was not seen while it lived */
+			look(l, 1, &now);
 			if (!(l->limits->flags & LIMIT_WAIT_ALL))
 				end_all(l);
 		} else if (l->ending && !whole_namespace(l)) {
@@ -144,21 +149,27 @@ static bool is_full(const char *path)
 }
 
 /*
- * What is used now, and which limits are reached by it. So many processes lived beside those that are seen
- * until just now. Returns false where that cannot be seen.
+ * What is used now, and which limits are reached by it. So many processes lived beside those that
+ * are seen until just now. Returns false where that cannot be seen.
  */
 static bool look(struct loop *l, uint32_t just_ended, struct usage_totals *now)
 {
 	struct report_usage *usage = &l->ended->usage;
 
-	/* Most programs leave no process behind, and kill(2) shows that for less than reading /proc costs. */
+	/*
+	 * Most programs leave no process behind, and kill(2) shows that for less than reading /proc
+	 * costs.
+	 */
 	if (whole_namespace(l) && kill(-1, 0) != 0 && errno == ESRCH)
 		*now = (struct usage_totals){ 0 };
 	else if (usage_read(whole_namespace(l), now) != 0)
 		return false;
 	usage->watch_samples++;
 	now->processes += just_ended;
-	/* A sum that counts shared pages once for each process says only that a closer look is worth its price. */
+	/*
+	 * A sum that counts shared pages once for each process says only that a closer look is
+	 * worth its price.
+	 */
 	if (l->limits->memory_bytes > 0 && now->bytes > l->limits->memory_bytes)
 		now->bytes = usage_exact_memory(whole_namespace(l), now->processes);
 	if (now->bytes > usage->peak_memory_bytes && now->bytes != UINT64_MAX)
@@ -178,7 +189,8 @@ static void watch(struct loop *l)
 	struct usage_totals now;
 
 	if (l->paused && !l->ending)
-		usage_signal_all(whole_namespace(l), SIGSTOP); /* a child whose fork(2) ran while the others were stopped */
+		/* a child whose fork(2) ran while the others were stopped */
+		usage_signal_all(whole_namespace(l), SIGSTOP);
 	if (l->reporter)
 		proc_reporter_look(l->reporter, false);
 	/* A watch that cannot see is none, and what it was to hold must not go on without it. */
@@ -274,7 +286,8 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 		if ((polled[2].revents & POLLIN) && read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
 			watch(&l);
 			if (l.ending)
-				usage_kill_all(whole_namespace(&l)); /* a child whose fork(2) ran while the others were killed */
+				/* a child whose fork(2) ran while the others were killed */
+				usage_kill_all(whole_namespace(&l));
 		}
 	}
 	if (l.reporter)

@@ -2,8 +2,9 @@
 /*
  * The root of a sandbox. See root.h.
  *
- * Nothing is ever made in a host directory: the root is a detached tmpfs whose tree grows by descriptors, with RESOLVE_IN_ROOT, so that no link in what
- * is shown can lead a mount outside. Sources are opened once, by the descriptor that is then cloned: there is no path to race with.
+ * Nothing is ever made in a host directory: the root is a detached tmpfs whose tree grows by
+ * descriptors, with RESOLVE_IN_ROOT, so that no link in what is shown can lead a mount outside.
+ * Sources are opened once, by the descriptor that is then cloned: there is no path to race with.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,7 +40,10 @@ static const struct { const char *name, *target; } LINKS[] = {
 	{ "dev/stderr", "/proc/self/fd/2" }, { "dev/ptmx", "pts/ptmx" },
 };
 
-/* A host path, opened: a detached tree to attach, or a symbolic link to repeat; or one to be taken out of the view. */
+/*
+ * A host path, opened: a detached tree to attach, or a symbolic link to repeat; or one to be taken
+ * out of the view.
+ */
 struct source {
 	int tree;
 	char *link;
@@ -207,7 +211,10 @@ static int pivot(int root, struct error *err)
 	return 0;
 }
 
-/* The host replaced a file after it was opened (a package was installed), and what is deleted cannot be mounted. */
+/*
+ * The host replaced a file after it was opened (a package was installed), and what is deleted
+ * cannot be mounted.
+ */
 static bool was_replaced(const struct plan_bind *bind, struct error *err)
 {
 	if (!(bind->flags & PLAN_BIND_OPTIONAL) || err->sys_errno != ENOENT)

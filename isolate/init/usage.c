@@ -2,8 +2,9 @@
 /*
  * The sum over a sandbox's processes. See usage.h.
  *
- * Everything is read into small fixed buffers with plain system calls: this runs in PID 1, also in one that was forked from a Python interpreter, where no
- * allocation is wanted. A process that vanishes between two reads counts as nothing.
+ * Everything is read into small fixed buffers with plain system calls: this runs in PID 1, also in
+ * one that was forked from a Python interpreter, where no allocation is wanted. A process that
+ * vanishes between two reads counts as nothing.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -49,7 +50,10 @@ static int visit_namespace(struct visit *v)
 	return pid;
 }
 
-/* The children of one process, whichever of its threads forked them. Appended to list from *count on. */
+/*
+ * The children of one process, whichever of its threads forked them. Appended to list from *count
+ * on.
+ */
 static void add_children(pid_t pid, pid_t *list, unsigned *count)
 {
 	struct proc_entries entries;
@@ -177,10 +181,11 @@ unsigned usage_kill_all(bool whole_namespace)
 /*
  * Memory of processes.
  *
- * The kernel shows a process's memory through one of its threads, and shows none through a thread that has
- * ended: a process whose first thread has is asked through another. Memory that several processes share
- * counts for each of them here; the proportional size is asked before anything is ended for it. Nothing is
- * allocated: this runs in PID 1, also in one that was forked from an interpreter.
+ * The kernel shows a process's memory through one of its threads, and shows none through a thread
+ * that has ended: a process whose first thread has is asked through another. Memory that several
+ * processes share counts for each of them here; the proportional size is asked before anything is
+ * ended for it. Nothing is allocated: this runs in PID 1, also in one that was forked from an
+ * interpreter.
  */
 
 #define STATUS_BYTES 3072
@@ -218,8 +223,8 @@ static bool has_ended(const char *status)
 }
 
 /*
- * A thread of a process whose first thread shows no memory. Returns 0 when each has ended or is about to,
- * and -1 when that cannot be said.
+ * A thread of a process whose first thread shows no memory. Returns 0 when each has ended or is
+ * about to, and -1 when that cannot be said.
  */
 static pid_t other_thread(pid_t pid, char status[STATUS_BYTES])
 {
@@ -250,9 +255,9 @@ static bool on_parents_memory(pid_t pid, pid_t parent)
 }
 
 /*
- * Returns the thread whose status was read into text, 0 for nothing to count, -1 for what cannot be read.
- * Again: a process may have left its parent's memory between the two questions, and then the first answer
- * was about the parent's. It never comes back to it, so one more look is right.
+ * Returns the thread whose status was read into text, 0 for nothing to count, -1 for what cannot be
+ * read. Again: a process may have left its parent's memory between the two questions, and then the
+ * first answer was about the parent's. It never comes back to it, so one more look is right.
  */
 static pid_t find_memory(pid_t pid, char status[STATUS_BYTES], uint32_t *threads, bool again)
 {
@@ -263,7 +268,10 @@ static pid_t find_memory(pid_t pid, char status[STATUS_BYTES], uint32_t *threads
 	*threads = (uint32_t)value_of(status, "\nThreads:");
 	if (!has_memory(status))
 		return has_ended(status) && *threads <= 1 ? 0 : other_thread(pid, status);
-	/* Without the first thread's memory kcmp(2) compares nothing with nothing, and finds it equal. */
+	/*
+	 * Without the first thread's memory kcmp(2) compares nothing with nothing, and finds it
+	 * equal.
+	 */
 	parent = (pid_t)value_of(status, "\nPPid:");
 	if (on_parents_memory(pid, parent))
 		return 0;
@@ -296,7 +304,10 @@ uint64_t process_memory_share(pid_t pid, uint64_t *shared)
 	if (thread <= 0)
 		return thread < 0 ? UINT64_MAX : 0;
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)thread);
-	/* A process that made itself undumpable gains nothing by it; one that has ended meanwhile holds nothing. */
+	/*
+	 * A process that made itself undumpable gains nothing by it; one that has ended meanwhile
+	 * holds nothing.
+	 */
 	if (proc_file_read(path, rollup, sizeof rollup) <= 0 || !strstr(rollup, "\nPss:"))
 		return read_status(thread, status) && has_memory(status) ? sum_of(status) : 0;
 	*shared += 1024 * value_of(rollup, "\nPss_Shmem:");
@@ -304,7 +315,10 @@ uint64_t process_memory_share(pid_t pid, uint64_t *shared)
 		       value_of(status, "\nHugetlbPages:"));
 }
 
-/* Calls add with the numbers of each line but the first, which has the columns' names. False: too long. */
+/*
+ * Calls add with the numbers of each line but the first, which has the columns' names. False: too
+ * long.
+ */
 static bool each_object(const char *path, uint64_t (*add)(const uint64_t *column, uint32_t processes),
 			uint32_t processes, uint64_t *sum)
 {

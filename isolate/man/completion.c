@@ -2,8 +2,9 @@
 /*
  * Prints the bash completion of cordon. Runs while cordon is built.
  *
- * The words come from the tables; the function around them uses bash's own compgen only, so it works with and without the
- * bash-completion package. It never starts cordon, and never expands what was typed.
+ * The words come from the tables; the function around them uses bash's own compgen only, so it
+ * works with and without the bash-completion package. It never starts cordon, and never expands
+ * what was typed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -15,7 +16,10 @@
 #include "isolate/commands/manual_tables.h"
 #include "isolate/options/option_table.h"
 
-/* How the values of options are completed, by what the help calls them. What is not here has no completion. */
+/*
+ * How the values of options are completed, by what the help calls them. What is not here has no
+ * completion.
+ */
 static const struct {
 	const char *argument, *action;
 } actions[] = {
@@ -30,7 +34,10 @@ static const struct {
 	{ "K", "mapfile -t COMPREPLY < <(compgen -e -- \"$cur\")" },
 };
 
-/* Prints a case pattern of the options whose value is called argument, or of all that have a value when it is NULL. */
+/*
+ * Prints a case pattern of the options whose value is called argument, or of all that have a value
+ * when it is NULL.
+ */
 static void print_pattern(const char *argument)
 {
 	bool first = true;

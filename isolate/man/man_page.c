@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the scdoc source of a manual page from its template. Runs while cordon is built: man_page TEMPLATE.
+ * Makes the scdoc source of a manual page from its template. Runs while cordon is built: man_page
+ * TEMPLATE.
  *
- * A line `@NAME@` of the template stands for a table, which is printed as scdoc markup; `@VERSION@` stands
- * for the version anywhere. Text of tables passes add_text, which keeps scdoc from reading it as markup.
- * A name that is not known is an error, so a page cannot lose a table without a failed build.
+ * A line `@NAME@` of the template stands for a table, which is printed as scdoc markup; `@VERSION@`
+ * stands for the version anywhere. Text of tables passes add_text, which keeps scdoc from reading
+ * it as markup. A name that is not known is an error, so a page cannot lose a table without a
+ * failed build.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -181,7 +183,8 @@ static void print_secrets(void)
 			fputs(i ? "\n" : "", stdout);
 			add_head(secrets[i].head);
 		}
-		fputs(again ? ", *" : "\t*", stdout); /* bold, or a dot at the start of a line is a request */
+		/* bold, or a dot at the start of a line is a request */
+		fputs(again ? ", *" : "\t*", stdout);
 		add_text(secrets[i].text);
 		putchar('*');
 		if (secrets[i].note)

@@ -2,9 +2,10 @@
 /*
  * The emitter. See emitter.h.
  *
- * [start, end) of the buffer are whole lines that wait for the reader; the line that is being written grows behind them. There is room for one longest line beyond
- * what may wait, so a field never has to ask twice: it is copied, or the line is marked as too long. A little more is kept for the last lines: how a run ended, and how
- * much is missing, can be said to the slowest reader.
+ * [start, end) of the buffer are whole lines that wait for the reader; the line that is being
+ * written grows behind them. There is room for one longest line beyond what may wait, so a field
+ * never has to ask twice: it is copied, or the line is marked as too long. A little more is kept
+ * for the last lines: how a run ended, and how much is missing, can be said to the slowest reader.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -36,7 +37,8 @@ struct emitter {
 	enum emitter_mode mode;
 	bool lost_reader, too_long, has_field, is_pipe, last;
 	int error;               /* of the write that failed */
-	bool stalled;            /* was waited for in vain; not again until it has taken everything */
+	/* was waited for in vain; not again until it has taken everything */
+	bool stalled;
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, unreported;
 	uint64_t budget, written;   /* bytes; no budget: 0 */
@@ -66,7 +68,8 @@ struct emitter *emitter_new(int fd, const char *subject, enum emitter_mode mode)
 	e->mode = mode;
 	e->is_pipe = fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 	if (e->is_pipe)
-		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* where it is refused the pipe stays as it was */
+		/* where it is refused the pipe stays as it was */
+		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
 	e->second = -1;
 	snprintf(e->subject, sizeof e->subject, "%s", subject);
 	emitter_identify(e, subject);
@@ -382,7 +385,10 @@ void emit_end(struct emitter *e)
 		emit_flush(e);
 }
 
-/* How many of the waiting bytes to write at once. What fits into PIPE_BUF goes into a pipe whole or not at all, pipe(7). */
+/*
+ * How many of the waiting bytes to write at once. What fits into PIPE_BUF goes into a pipe whole or
+ * not at all, pipe(7).
+ */
 static size_t portion(const struct emitter *e)
 {
 	const char *first = e->bytes + e->start;
@@ -417,7 +423,10 @@ void emit_flush(struct emitter *e)
 		if (wrote < 0 && errno == EAGAIN)
 			return;
 		if (wrote <= 0) {
-			/* The disk is full, or the reader is gone: what waits, and all that follows, is lost. */
+			/*
+			 * The disk is full, or the reader is gone: what waits, and all that
+			 * follows, is lost.
+			 */
 			e->error = wrote < 0 ? errno : EIO;
 			e->lost += waiting_lines(e);
 			e->lost_reader = true;

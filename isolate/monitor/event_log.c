@@ -2,7 +2,8 @@
 /*
  * Events of one execution. See event_log.h.
  *
- * Events of processes and their calls are in event_log_inside.c. Output comes in pieces of at most 4 KiB, cut between characters, so that a reader may print each as it comes.
+ * Events of processes and their calls are in event_log_inside.c. Output comes in pieces of at most
+ * 4 KiB, cut between characters, so that a reader may print each as it comes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -123,7 +124,10 @@ static size_t cut_off(const char *bytes, size_t length)
 	return 0;
 }
 
-/* The words, where they are more than the name, as far as a piece holds them. What is cut is cut in front of a character. */
+/*
+ * The words, where they are more than the name, as far as a piece holds them. What is cut is cut in
+ * front of a character.
+ */
 static void emit_command(struct event_log *log, const struct program *p)
 {
 	_cleanup_buffer_ struct buffer command = BUFFER_INIT;

@@ -40,9 +40,9 @@ struct process_seen {
 };
 
 /*
- * A log into streams->events (dup'ed; waits for its reader) or else into options->events_file (appended; drops); for a
- * streams->watcher alone, nowhere. *out is NULL when none was asked for. Returns 0, or -1 with
- * PATH_MISSING or RESOURCES_EXHAUSTED.
+ * A log into streams->events (dup'ed; waits for its reader) or else into options->events_file
+ * (appended; drops); for a streams->watcher alone, nowhere. *out is NULL when none was asked for.
+ * Returns 0, or -1 with PATH_MISSING or RESOURCES_EXHAUSTED.
  */
 int event_log_open(const struct options *options, const struct streams *streams, const char *subject, struct event_log **out, struct error *err);
 
@@ -66,16 +66,28 @@ void event_log_sample(struct event_log *log, const struct report *sample, uint32
 
 void event_log_process(struct event_log *log, const struct process_seen *process);
 
-/* process.executed: it has called execve(2) count times since the last such event; the command is the last one's. */
+/*
+ * process.executed: it has called execve(2) count times since the last such event; the command is
+ * the last one's.
+ */
 void event_log_became(struct event_log *log, const struct process_seen *process, uint64_t count);
 
-/* A process is gone; status in wait(2) form where it is known. Of *process the numbers and the time. */
+/*
+ * A process is gone; status in wait(2) form where it is known. Of *process the numbers and the
+ * time.
+ */
 void event_log_gone(struct event_log *log, const struct process_seen *process, bool is_known, int status);
 
-/* syscall.denied and, where it is one of the network, net.denied; a call with an address is only the latter. */
+/*
+ * syscall.denied and, where it is one of the network, net.denied; a call with an address is only
+ * the latter.
+ */
 void event_log_call(struct event_log *log, const struct refused_call *call, const char *profile);
 
-/* events.dropped: so many facts could not be read in time, since a program held up the reader. 0: no event. */
+/*
+ * events.dropped: so many facts could not be read in time, since a program held up the reader. 0:
+ * no event.
+ */
 void event_log_unseen(struct event_log *log, uint64_t count);
 
 /* Writes what has been gathered, as far as the reader takes it. */
@@ -84,7 +96,10 @@ void event_log_flush(struct event_log *log);
 /* The descriptor to watch for room, while something waits for a slow reader; else -1. */
 int event_log_blocked(const struct event_log *log);
 
-/* limit.hit for limits of the record, sandbox.executed, and the end. err: where cordon failed, else NULL. result->events gets how many did not reach their reader, and why. */
+/*
+ * limit.hit for limits of the record, sandbox.executed, and the end. err: where cordon failed, else
+ * NULL. result->events gets how many did not reach their reader, and why.
+ */
 void event_log_close(struct event_log *log, struct record *result, const struct error *err);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of the processes inside: that they come and go, what they use and what they were refused. See event_log.h.
+ * Events of the processes inside: that they come and go, what they use and what they were refused.
+ * See event_log.h.
  *
- * Numbers and names come from the kernel, an address is written out from its bytes: nothing here is text of the program's but its command line and its name, which the emitter makes valid.
+ * Numbers and names come from the kernel, an address is written out from its bytes: nothing here is
+ * text of the program's but its command line and its name, which the emitter makes valid.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

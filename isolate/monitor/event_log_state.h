@@ -14,7 +14,8 @@ struct event_log {
 	struct emitter *emitter;
 	const struct touch_watcher *watcher; /* NULL: none */
 	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
-	uint64_t output_limit, output[2]; /* most bytes of output events, and those so far, of each stream */
+	/* most bytes of output events, and those so far, of each stream */
+	uint64_t output_limit, output[2];
 	bool output_is_cut;
 	bool to_file, has_begun, observes_processes, observes_network;
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the JSON Schema of events from their table. Runs while cordon is built, so the schema that is installed cannot differ from what the emitter writes.
+ * Prints the JSON Schema of events from their table. Runs while cordon is built, so the schema that
+ * is installed cannot differ from what the emitter writes.
  *
- * data of each type is closed: a field that the table does not name for it is refused. A field of bytes may have a second one beside it, in base64.
+ * data of each type is closed: a field that the table does not name for it is refused. A field of
+ * bytes may have a second one beside it, in base64.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of events as data: for the emitter, and for everything that describes events (man page, schema, tests).
+ * The table of events as data: for the emitter, and for everything that describes events (man page,
+ * schema, tests).
  *
  * It needs nothing but the C library, so the generators that run at build time stay small.
  */
@@ -47,8 +48,8 @@ extern const struct event_field_text event_fields[EVENT_FIELDS];
 bool event_is_decision(const char *type, size_t length);
 
 /*
- * Takes the next name out of a list of fields at *at. Returns its row and moves *at, or NULL at the end of the list. *optional says whether it
- * stood in brackets.
+ * Takes the next name out of a list of fields at *at. Returns its row and moves *at, or NULL at the
+ * end of the list. *optional says whether it stood in brackets.
  */
 const struct event_field_text *event_next_field(const char **at, int *optional);
 

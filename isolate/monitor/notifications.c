@@ -2,8 +2,9 @@
 /*
  * Refused calls, and watched ones. See notifications.h.
  *
- * A caller may die at any moment: ENOENT from either ioctl(2) is ordinary. What /proc says of a process id is believed only when the notification is still valid afterwards, since
- * otherwise the pid may have been reused.
+ * A caller may die at any moment: ENOENT from either ioctl(2) is ordinary. What /proc says of a
+ * process id is believed only when the notification is still valid afterwards, since otherwise the
+ * pid may have been reused.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -32,7 +33,10 @@
 /* The kernel's structure may grow: it is given more room than it knows of. */
 union reply { struct seccomp_notif_resp reply; char room[256]; };
 
-/* Returns whether the notification is valid still: then what was read of its process until now is of its process. */
+/*
+ * Returns whether the notification is valid still: then what was read of its process until now is
+ * of its process.
+ */
 static bool read_comm(int listener, uint64_t id, int pid, char comm[16])
 {
 	char path[32];
@@ -75,7 +79,10 @@ static void release(struct notify *n, struct notify_slot *slot)
 	slot->held = 0;
 }
 
-/* Whether the slot's call is this one again. Pointers to an address differ where the address does not. */
+/*
+ * Whether the slot's call is this one again. Pointers to an address differ where the address does
+ * not.
+ */
 static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, pid_t process, const struct peer_address *to)
 {
 	if (!slot->used || slot->number != request->data.nr || slot->call.pid != process)

@@ -2,7 +2,8 @@
 /*
  * Addresses in another process's memory, and what its socket makes of them. See peer_address.h.
  *
- * Everything is copied once, into structures of fixed size, and only the copy is looked at. The socket is borrowed for a moment (pidfd_getfd(2)) and only asked questions. What this costs is
+ * Everything is copied once, into structures of fixed size, and only the copy is looked at. The
+ * socket is borrowed for a moment (pidfd_getfd(2)) and only asked questions. What this costs is
  * bounded whatever the program does.
  */
 #ifdef HAVE_CONFIG_H
@@ -29,7 +30,10 @@
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of pidfd_open(2), 6.9, missing from older headers */
 #define MESSAGES_MOST 64       /* of one sendmmsg(2) */
 
-/* Where the address stands: in an argument and its length in another, or in the headers that an argument points to, `many` bytes apart and as many as another says. */
+/*
+ * Where the address stands: in an argument and its length in another, or in the headers that an
+ * argument points to, `many` bytes apart and as many as another says.
+ */
 static const struct call {
 	int number, address, length, flags;
 	size_t many;
@@ -129,7 +133,10 @@ static bool is_own(const union address *a)
 	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) || IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
 }
 
-/* What the kernel refuses for another reason before it looks for a route: an address of one link that does not say which, a datagram without a port. */
+/*
+ * What the kernel refuses for another reason before it looks for a route: an address of one link
+ * that does not say which, a datagram without a port.
+ */
 static bool is_incomplete(const struct socket_facts *s, bool connects, const union address *a)
 {
 	if (s->type == SOCK_DGRAM && !connects && (a->family == AF_INET ? a->v4.sin_port : a->v6.sin6_port) == 0)
@@ -137,7 +144,10 @@ static bool is_incomplete(const struct socket_facts *s, bool connects, const uni
 	return a->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a->v6.sin6_addr) && a->v6.sin6_scope_id == 0;
 }
 
-/* An IPv4 datagram takes an address without a family for one of its own; a stream takes no other family than its own (udp_sendmsg(), tcp_v6_connect() of the kernel). */
+/*
+ * An IPv4 datagram takes an address without a family for one of its own; a stream takes no other
+ * family than its own (udp_sendmsg(), tcp_v6_connect() of the kernel).
+ */
 static bool takes(const struct socket_facts *s, bool connects, union address *a)
 {
 	if (s->family == AF_INET && a->family == AF_UNSPEC && !connects)
@@ -147,7 +157,10 @@ static bool takes(const struct socket_facts *s, bool connects, union address *a)
 	return (s->family == AF_INET || s->family == AF_INET6) && a->family == s->family;
 }
 
-/* What is shorter than an address the kernel refuses as malformed: one of IPv6 may lack its scope (SIN6_LEN_RFC2133). */
+/*
+ * What is shorter than an address the kernel refuses as malformed: one of IPv6 may lack its scope
+ * (SIN6_LEN_RFC2133).
+ */
 static bool is_outside(pid_t pid, const struct socket_facts *s, bool connects, uint64_t at, uint64_t length, union address *a)
 {
 	memset(a, 0, sizeof *a);
@@ -170,14 +183,18 @@ static bool find_outside(const struct call *how, const struct seccomp_notif *cal
 		if (!copy(pid, at + i * how->many, &header, sizeof header))
 			return false;
 		if (header.msg_namelen > sizeof(struct sockaddr_storage) && header.msg_namelen <= INT32_MAX)
-			header.msg_namelen = sizeof(struct sockaddr_storage); /* what is more the kernel leaves out */
+			/* what is more the kernel leaves out */
+			header.msg_namelen = sizeof(struct sockaddr_storage);
 		if (is_outside(pid, s, false, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen, a))
 			return true;
 	}
 	return false;
 }
 
-/* Whether the call goes by an address at all: a stream does only when it connects, and a datagram that cannot be does not get so far. */
+/*
+ * Whether the call goes by an address at all: a stream does only when it connects, and a datagram
+ * that cannot be does not get so far.
+ */
 static bool goes_by_address(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s)
 {
 	if (s->is_bound || (s->type == SOCK_DGRAM && how->flags >= 0 && (call->data.args[how->flags] & MSG_OOB)) || (how->number == SYS_sendto && call->data.args[2] > UINT16_MAX))

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a call would send something: the address of a connect(2), sendto(2), sendmsg(2) or sendmmsg(2) that waits for its answer.
+ * Where a call would send something: the address of a connect(2), sendto(2), sendmsg(2) or
+ * sendmmsg(2) that waits for its answer.
  *
- * Asked only of sandboxes with a network of their own, where the kernel has no route but to the sandbox itself. So this informs and does not hold: the kernel refuses whatever
- * was read here, and an address that is put in place of another after it was read comes to nothing either, and is found in the kernel's count.
+ * Asked only of sandboxes with a network of their own, where the kernel has no route but to the
+ * sandbox itself. So this informs and does not hold: the kernel refuses whatever was read here, and
+ * an address that is put in place of another after it was read comes to nothing either, and is
+ * found in the kernel's count.
  */
 #ifndef CORDON_ISOLATE_MONITOR_PEER_ADDRESS_H
 #define CORDON_ISOLATE_MONITOR_PEER_ADDRESS_H

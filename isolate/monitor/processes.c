@@ -195,8 +195,8 @@ static bool make_room(struct processes *p)
 }
 
 /*
- * Takes over the pidfd. Without memory to keep it in, a process has no events: its end could have none,
- * either. The program's own process began before it could be seen.
+ * Takes over the pidfd. Without memory to keep it in, a process has no events: its end could have
+ * none, either. The program's own process began before it could be seen.
  */
 static void begin(struct processes *p, struct event_log *log, struct process_seen *seen, int pidfd)
 {

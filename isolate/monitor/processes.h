@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes of a sandbox that are known to live, with one event when each begins and one when it
- * ends.
+ * The processes of a sandbox that are known to live, with one event when each begins and one when
+ * it ends.
  *
  * They are learnt of in three ways. The filter notifies a call that the C library makes first thing
  * in a process, which finds those that live for a moment. The start event of a process precedes
@@ -41,9 +41,11 @@ struct processes {
 		unsigned emitted;
 		uint64_t held;
 	} *live;
-	struct { pid_t inside, outside; } gone[PROCESSES_GONE]; /* the last ones, for reports that come late */
+	/* the last ones, for reports that come late */
+	struct { pid_t inside, outside; } gone[PROCESSES_GONE];
 	unsigned next_gone;
-	void (*before_end)(void *context, pid_t outside); /* called before process.exited; or NULL */
+	/* called before process.exited; or NULL */
+	void (*before_end)(void *context, pid_t outside);
 	void *context;
 };
 
@@ -59,8 +61,8 @@ pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread,
 void processes_asked(struct processes *p, struct event_log *log, pid_t process, int64_t time_ns);
 
 /*
- * A report of PID 1: a process was seen (pidfd: of it, or -1; taken over), or is gone. Emitted unless
- * it was.
+ * A report of PID 1: a process was seen (pidfd: of it, or -1; taken over), or is gone. Emitted
+ * unless it was.
  */
 void processes_reported(struct processes *p, struct event_log *log, const struct report *seen,
 			int pidfd);

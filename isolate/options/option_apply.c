@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads one option's value and stores it: the one place where values are checked, from the command line, profiles and the library.
+ * Reads one option's value and stores it: the one place where values are checked, from the command
+ * line, profiles and the library.
  *
- * Every value is bounded in length, every list in items, and every number in range, before anything is stored. Numbers are read by a
- * grammar of our own, because strtod(3) follows the locale and takes "inf", "nan", hexadecimal and leading white space.
- * On failure the field keeps the value it had.
+ * Every value is bounded in length, every list in items, and every number in range, before anything
+ * is stored. Numbers are read by a grammar of our own, because strtod(3) follows the locale and
+ * takes "inf", "nan", hexadecimal and leading white space. On failure the field keeps the value it
+ * had.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -72,7 +74,10 @@ static int set_text(char **field, const char *value, const struct option_row *ro
 	return 0;
 }
 
-/* digits[.digits] or .digits, nothing else. Returns false for other text, and for more than 15 digits before the point. */
+/*
+ * digits[.digits] or .digits, nothing else. Returns false for other text, and for more than 15
+ * digits before the point.
+ */
 static bool read_decimal(const char *text, double *value)
 {
 	double result = 0, unit = 1;
@@ -130,7 +135,10 @@ static int set_number(struct options *o, const struct option_row *row, const cha
 	return option_refuse(err, row, "\"%.60s\" is %s; give %s", value, value[0] == '-' ? "out of range" : "no number", range);
 }
 
-/* A module or a name: no white space, no control characters. Whether it exists is for the interpreter to say. */
+/*
+ * A module or a name: no white space, no control characters. Whether it exists is for the
+ * interpreter to say.
+ */
 static bool is_name(const char *text, size_t length)
 {
 	if (length == 0 || length > NAME_MAX_BYTES)
@@ -142,7 +150,10 @@ static bool is_name(const char *text, size_t length)
 	return true;
 }
 
-/* Splits at commas, with blanks around them allowed. An empty value adds nothing, so that `--allow "$LIST"` may be empty. */
+/*
+ * Splits at commas, with blanks around them allowed. An empty value adds nothing, so that `--allow
+ * "$LIST"` may be empty.
+ */
 static int add_names(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
 {
 	size_t before = list->count;
@@ -243,7 +254,10 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 	return result;
 }
 
-/* JSON text, or @FILE. It is kept as it was written, never re-encoded; the gate is what later readers rely on. */
+/*
+ * JSON text, or @FILE. It is kept as it was written, never re-encoded; the gate is what later
+ * readers rely on.
+ */
 static int set_args(struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	struct buffer text = BUFFER_INIT;

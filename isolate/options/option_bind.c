@@ -2,8 +2,9 @@
 /*
  * Options that name two paths, and how option values are refused.
  *
- * The place inside the sandbox is made absolute and free of "." and ".." here, as text; what it reaches is resolved where the root is
- * built. The host's path stays as it was given: it is opened once, later, and that open decides what it is.
+ * The place inside the sandbox is made absolute and free of "." and ".." here, as text; what it
+ * reaches is resolved where the root is built. The host's path stays as it was given: it is opened
+ * once, later, and that open decides what it is.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -36,8 +37,8 @@ int option_no_memory(struct error *err)
 }
 
 /*
- * The absolute, normalised form of path: relative ones start at the caller's directory; ".." is taken as text. Returns a new string, or
- * NULL with errno.
+ * The absolute, normalised form of path: relative ones start at the caller's directory; ".." is
+ * taken as text. Returns a new string, or NULL with errno.
  */
 static char *normalise(const char *path)
 {
@@ -80,7 +81,10 @@ out:
 	return out;
 }
 
-/* Whether a place inside belongs to cordon: the directories that each execution has for itself, and what lies in those that the kernel fills. */
+/*
+ * Whether a place inside belongs to cordon: the directories that each execution has for itself, and
+ * what lies in those that the kernel fills.
+ */
 static bool is_taken(const char *target)
 {
 	static const struct { const char *path; bool below; } TAKEN[] = {

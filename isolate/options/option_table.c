@@ -2,8 +2,8 @@
 /*
  * The option table, and what can be said of an option from its row alone.
  *
- * This file depends on nothing but the C library. The generators of the man page and of the shell completion are linked with
- * it, and so cannot describe an option that the parser does not have.
+ * This file depends on nothing but the C library. The generators of the man page and of the shell
+ * completion are linked with it, and so cannot describe an option that the parser does not have.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,7 +24,8 @@ const struct option_row option_rows[] = {
 };
 const size_t option_row_count = sizeof option_rows / sizeof option_rows[0];
 
-enum { NAME_MAX_LENGTH = 40 }; /* longer than any option's name: what is longer still is not near to one */
+/* longer than any option's name: what is longer still is not near to one */
+enum { NAME_MAX_LENGTH = 40 };
 
 const struct option_row *option_find(const char *name)
 {
@@ -40,7 +41,10 @@ const char *option_default(const struct option_row *row, enum command_set comman
 	return command == FOR_RUN ? row->default_run : row->default_other;
 }
 
-/* The edit distance of two names: letters put in, taken out or changed. Underscores count as dashes. */
+/*
+ * The edit distance of two names: letters put in, taken out or changed. Underscores count as
+ * dashes.
+ */
 static size_t distance(const char *typed, const char *name)
 {
 	size_t typed_length = strlen(typed), name_length = strlen(name);
@@ -137,8 +141,8 @@ const char *option_commands(unsigned commands, char *buffer, size_t size)
 /*
  * Writes options as a profile.
  *
- * It goes through the option table, so an option that is added there is written without a change here. Sizes get nine decimals: enough that reading them
- * back gives the same number of bytes.
+ * It goes through the option table, so an option that is added there is written without a change
+ * here. Sizes get nine decimals: enough that reading them back gives the same number of bytes.
  */
 
 static bool write_text(struct json_writer *w, const char *text)

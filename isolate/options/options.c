@@ -2,9 +2,10 @@
 /*
  * The life of a struct options, and the command line.
  *
- * getopt_long(3) does the walking over argv; its list of long options is built from the table, and what it cannot say about
- * a mistake (which option, what was meant, whose option it is) is worked out here from the word it stopped at. getopt keeps its place in
- * globals, so options_parse is for the one thread of a command line; everything else here may be called from any thread.
+ * getopt_long(3) does the walking over argv; its list of long options is built from the table, and
+ * what it cannot say about a mistake (which option, what was meant, whose option it is) is worked
+ * out here from the word it stopped at. getopt keeps its place in globals, so options_parse is for
+ * the one thread of a command line; everything else here may be called from any thread.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -115,7 +116,10 @@ int options_set(struct options *o, enum command_set command, const char *name, c
 	return option_apply(o, command, row, value, err);
 }
 
-/* Says what is wrong with the word at which getopt stopped: it begins with no option of this command, or with several. */
+/*
+ * Says what is wrong with the word at which getopt stopped: it begins with no option of this
+ * command, or with several.
+ */
 static int refuse_word(enum command_set command, const char *word, struct error *err)
 {
 	char name[64], several[256] = "";
@@ -170,7 +174,10 @@ int options_parse(struct options *o, enum command_set command, int argc, char **
 			if (option_apply(o, command, row, optarg, err) < 0)
 				return -1;
 		} else if (optopt >= FIRST_VALUE) {
-			/* The option is known; it lacks its value (':'), or was given one that it does not take ('?'). */
+			/*
+			 * The option is known; it lacks its value (':'), or was given one that it
+			 * does not take ('?').
+			 */
 			return option_apply(o, command, &option_rows[optopt - FIRST_VALUE], value == ':' ? NULL : "", err);
 		} else {
 			/* After a short option in a cluster getopt has not stepped on yet. */

@@ -2,8 +2,9 @@
 /*
  * The options of an execution, by name.
  *
- * options.def is the one table: the command line, profiles (--profile), the library (cordon_options_set), `--help`, the man page and the
- * shell completion are all made from it. A value is parsed and range-checked in one place, wherever it comes from.
+ * options.def is the one table: the command line, profiles (--profile), the library
+ * (cordon_options_set), `--help`, the man page and the shell completion are all made from it. A
+ * value is parsed and range-checked in one place, wherever it comes from.
  */
 #ifndef CORDON_ISOLATE_OPTIONS_OPTIONS_H
 #define CORDON_ISOLATE_OPTIONS_OPTIONS_H
@@ -62,13 +63,16 @@ struct options {
 	struct string_list allow;       /* imports that a body may use */
 	struct string_list permit;      /* names whose rule is lifted */
 	struct string_list preload;
-	char *python;                   /* path or name looked up on the caller's PATH; default "python3" */
+	/* path or name looked up on the caller's PATH; default "python3" */
+	char *python;
 	bool stdin_open;                /* --stdin */
 	bool tty;                       /* --tty */
-	bool wait_all;                  /* --wait-all: the run ends with its last process, not with its first */
+	/* --wait-all: the run ends with its last process, not with its first */
+	bool wait_all;
 	bool json;
 	bool list_rules;                /* validate */
-	bool dedent;                    /* exec, validate: the text may be fenced or indented as a whole */
+	/* exec, validate: the text may be fenced or indented as a whole */
+	bool dedent;
 	bool watch;                     /* on the console */
 	bool plain, quiet;              /* the console without a screen; without a bell */
 	char *theme, *size;             /* of the console; or NULL */
@@ -84,32 +88,40 @@ struct options {
 	bool keep;
 	/* what the program is; for commands these come as arguments */
 	char *script_file, *code_text;  /* run */
-	char *args_json;                /* exec: text, already read when it was @FILE, and through JSON_GATE_ARGUMENTS */
+	/* exec: text, already read when it was @FILE, and through JSON_GATE_ARGUMENTS */
+	char *args_json;
 	char *return_expr;              /* exec */
 };
 
-/* Sets the defaults of one command (one bit); owns nothing before. Without memory the texts among them stay NULL. */
+/*
+ * Sets the defaults of one command (one bit); owns nothing before. Without memory the texts among
+ * them stay NULL.
+ */
 void options_init(struct options *o, enum command_set command);
 void options_free(struct options *o);
 
 /*
- * Sets one option by its long name without dashes ("timeout"), from text. value is NULL for a flag. Lists are appended to
- * (allow, permit and preload split at commas). Returns 0, or -1 with BAD_OPTION and a sentence that names option, value and range;
- * or, for a file that the value names (@FILE, a profile) and that cannot be read, with PATH_MISSING. On failure the option keeps its value.
+ * Sets one option by its long name without dashes ("timeout"), from text. value is NULL for a flag.
+ * Lists are appended to (allow, permit and preload split at commas). Returns 0, or -1 with
+ * BAD_OPTION and a sentence that names option, value and range; or, for a file that the value names
+ * (@FILE, a profile) and that cannot be read, with PATH_MISSING. On failure the option keeps its
+ * value.
  */
 int options_set(struct options *o, enum command_set command, const char *name, const char *value, struct error *err);
 
 /*
- * Reads argv (argv[0] is the subcommand's name) with getopt_long(3), GNU style but stopping at the first word that is no option
- * ("+"). Returns the index of that word, or -1 with an error as options_set gives it. *help is set when --help or -h was met, and
- * nothing after it is read. For the one thread of a command line: getopt keeps its place in globals.
+ * Reads argv (argv[0] is the subcommand's name) with getopt_long(3), GNU style but stopping at the
+ * first word that is no option ("+"). Returns the index of that word, or -1 with an error as
+ * options_set gives it. *help is set when --help or -h was met, and nothing after it is read. For
+ * the one thread of a command line: getopt keeps its place in globals.
  */
 int options_parse(struct options *o, enum command_set command, int argc, char **argv, bool *help, struct error *err);
 
 /*
- * Applies a profile's JSON text (see profile.schema.json). name is for messages. An option that this command does not have is
- * checked and left out, so that one profile can serve several commands. Returns 0, or -1 with BAD_OPTION; the keys before the one
- * at fault have then been applied.
+ * Applies a profile's JSON text (see profile.schema.json). name is for messages. An option that
+ * this command does not have is checked and left out, so that one profile can serve several
+ * commands. Returns 0, or -1 with BAD_OPTION; the keys before the one at fault have then been
+ * applied.
  */
 int options_profile(struct options *o, enum command_set command, const char *name, const char *text, size_t length, struct error *err);
 

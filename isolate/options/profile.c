@@ -2,12 +2,13 @@
 /*
  * Profiles: a set of options as one JSON object.
  *
- * The text passes the strict gate first (no duplicate keys, no invalid UTF-8, no U+0000, bounded in size and depth), so that cJSON
- * reads what any other reader would. Keys are the long names of the option table, and their JSON type follows from the
- * option's kind; profile.schema.json, for editors, is made from the same table.
+ * The text passes the strict gate first (no duplicate keys, no invalid UTF-8, no U+0000, bounded in
+ * size and depth), so that cJSON reads what any other reader would. Keys are the long names of the
+ * option table, and their JSON type follows from the option's kind; profile.schema.json, for
+ * editors, is made from the same table.
  *
- * One profile may serve several commands. An option which the command at hand does not have is checked like any other, and
- * then left out; a key that no command knows is refused.
+ * One profile may serve several commands. An option which the command at hand does not have is
+ * checked like any other, and then left out; a key that no command knows is refused.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -93,7 +94,10 @@ static int apply_env(struct options *o, const struct option_row *row, const cJSO
 	return 0;
 }
 
-/* An array; each item "SRC", "SRC:DST", or {"source": SRC, "target": DST}, in which no colon has a meaning. */
+/*
+ * An array; each item "SRC", "SRC:DST", or {"source": SRC, "target": DST}, in which no colon has a
+ * meaning.
+ */
 static int apply_binds(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	static const char shape[] = "an array whose items are strings or objects with \"source\" and, if wanted, \"target\"";

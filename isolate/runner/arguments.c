@@ -2,8 +2,9 @@
 /*
  * Decoding arguments with the interpreter's own C scanner.
  *
- * The module json would cost ten milliseconds of start-up (it imports re); its scanner is built in and needs only an object with a few
- * attributes. The text has passed cordon's JSON gate already, so what json.loads would check beyond the scanner does not occur.
+ * The module json would cost ten milliseconds of start-up (it imports re); its scanner is built in
+ * and needs only an object with a few attributes. The text has passed cordon's JSON gate already,
+ * so what json.loads would check beyond the scanner does not occur.
  */
 #include "isolate/runner/arguments.h"
 
@@ -20,7 +21,10 @@ static struct span trim(struct span json)
 	return json;
 }
 
-/* What the scanner wants to know: an object like types.SimpleNamespace, the type of sys.implementation. */
+/*
+ * What the scanner wants to know: an object like types.SimpleNamespace, the type of
+ * sys.implementation.
+ */
 static PyObject *make_context(void)
 {
 	PyObject *example = PySys_GetObject("implementation"), *nothing = PyTuple_New(0), *context = NULL;

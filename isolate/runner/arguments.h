@@ -8,7 +8,10 @@
 #include "isolate/runner/validator/python.h"
 #include "isolate/wire/body.h"
 
-/* The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an exception. */
+/*
+ * The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an
+ * exception.
+ */
 PyObject *arguments_parse(struct span json);
 
 #endif

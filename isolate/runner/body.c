@@ -2,10 +2,11 @@
 /*
  * One body from text to answer.
  *
- * Order matters here. Everything the wrapper needs is bound before the body runs, and memory for the report is set aside, so that a body
- * that filled the memory or changed a library still gets its report. After the call only streams are flushed; the answer is then written by
- * C code that calls nothing of the body's. What the body left behind is kept, not torn down: its destructors would run after its answer,
- * and the process ends anyway.
+ * Order matters here. Everything the wrapper needs is bound before the body runs, and memory for
+ * the report is set aside, so that a body that filled the memory or changed a library still gets
+ * its report. After the call only streams are flushed; the answer is then written by C code that
+ * calls nothing of the body's. What the body left behind is kept, not torn down: its destructors
+ * would run after its answer, and the process ends anyway.
  */
 #include "isolate/wire/body.h"
 #include "isolate/runner/validator/python.h"
@@ -92,7 +93,10 @@ static void flush_streams(const struct execution *x)
 	}
 }
 
-/* Runs the wrapping module and calls the function that it defines. A new reference, or NULL with an exception. */
+/*
+ * Runs the wrapping module and calls the function that it defines. A new reference, or NULL with an
+ * exception.
+ */
 static PyObject *call_body(PyObject *code, PyObject *builtins, PyObject *arguments)
 {
 	PyObject *globals = Py_BuildValue("{s:O,s:s,s:O}", "__builtins__", builtins, "__name__", "__main__", "__doc__", Py_None);
@@ -148,7 +152,10 @@ static bool decide(const struct execution *x, enum body_decision decision)
 	return !x->request->decided || x->request->decided(decision);
 }
 
-/* What is allowed and not installed is an error before the body runs, and not where it may or may not import it. Returns 0, or -1 with ImportError. */
+/*
+ * What is allowed and not installed is an error before the body runs, and not where it may or may
+ * not import it. Returns 0, or -1 with ImportError.
+ */
 static int check_allowed(const struct session *session)
 {
 	PyObject *iterator = PyObject_GetIter(session->allow), *name;
@@ -229,7 +236,9 @@ static enum body_verdict validate_and_execute(struct execution *x, struct violat
 	return verdict;
 }
 
-/* Puts one field behind what is there; what does not fit is cut (an error) or replaced (a detail). */
+/*
+ * Puts one field behind what is there; what does not fit is cut (an error) or replaced (a detail).
+ */
 static void add_field(struct body_reply *reply, enum body_field field, size_t *used, const char *bytes, size_t length)
 {
 	size_t room = reply->size - *used;

@@ -2,10 +2,12 @@
 /*
  * The curated builtins.
  *
- * A body's globals hold a dictionary of its own as __builtins__, so what is not in it is not there, whatever the validator let pass.
- * Library code keeps the interpreter's own builtins, because each function looks them up through its own module.
+ * A body's globals hold a dictionary of its own as __builtins__, so what is not in it is not there,
+ * whatever the validator let pass. Library code keeps the interpreter's own builtins, because each
+ * function looks them up through its own module.
  *
- * A permitted getattr stays under the rules for attribute names: --permit getattr lifts the rule for that name, not for __class__.
+ * A permitted getattr stays under the rules for attribute names: --permit getattr lifts the rule
+ * for that name, not for __class__.
  */
 #include "isolate/runner/builtins.h"
 
@@ -46,7 +48,9 @@ static int check_name(PyObject *name)
 	return -1;
 }
 
-/* May the attribute `name` of object be reached by string? Returns 0, or -1 with the exception set. */
+/*
+ * May the attribute `name` of object be reached by string? Returns 0, or -1 with the exception set.
+ */
 static int judge_name(PyObject *capsule, PyObject *object, PyObject *name)
 {
 	struct session *session = session_of(capsule);
@@ -113,7 +117,10 @@ static PyObject *guarded_delattr(PyObject *capsule, PyObject *arguments)
 	return reference(Py_None);
 }
 
-/* type(x): of the class only its name is to be had. An empty module object has one and leads nowhere. */
+/*
+ * type(x): of the class only its name is to be had. An empty module object has one and leads
+ * nowhere.
+ */
 static PyObject *name_of_type(PyObject *self, PyObject *value)
 {
 	PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__"), *holder;

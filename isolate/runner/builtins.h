@@ -8,8 +8,9 @@
 #include "isolate/runner/validator/validate.h"
 
 /*
- * Makes session->builtins: what builtins.def lists, every exception of this interpreter, the guarded __import__, and what is permitted
- * (getattr and its like in a form that judges the attribute's name). capsule is the session's. Returns 0, or -1 with an exception.
+ * Makes session->builtins: what builtins.def lists, every exception of this interpreter, the
+ * guarded __import__, and what is permitted (getattr and its like in a form that judges the
+ * attribute's name). capsule is the session's. Returns 0, or -1 with an exception.
  */
 int builtins_make(struct session *session, PyObject *capsule);
 

@@ -2,9 +2,11 @@
 /*
  * One execution. See child.h.
  *
- * The fork server's root is shared (it is read-only); what an execution has for itself is mounted over it: workspace, /tmp, /dev/shm, /dev/pts and /proc. Then every
- * privilege goes, and only then the request is taken. PID 1 never touches Python again; the program's process leaves its answer in a sealed memory file
- * that both have mapped, so it needs no descriptor but the standard ones, and has none to forge an answer on.
+ * The fork server's root is shared (it is read-only); what an execution has for itself is mounted
+ * over it: workspace, /tmp, /dev/shm, /dev/pts and /proc. Then every privilege goes, and only then
+ * the request is taken. PID 1 never touches Python again; the program's process leaves its answer
+ * in a sealed memory file that both have mapped, so it needs no descriptor but the standard ones,
+ * and has none to forge an answer on.
  */
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
@@ -45,7 +47,8 @@
 struct child {
 	const struct runner_spawn *spawn;
 	const char *preload;
-	struct confine_limits watched;   /* the spawn's, with what the interpreter held already on top of its memory */
+	/* the spawn's, with what the interpreter held already on top of its memory */
+	struct confine_limits watched;
 	int socket, workspace, usage_fd, reply_fd;
 	uint32_t layers;
 	const struct plan *request;
@@ -56,8 +59,10 @@ struct child {
 };
 
 /*
- * What the program's process says through a pipe, in this order: its confinement, before any code runs that is not ours; its preparation (site directories,
- * preloaded modules); one letter, enum body_decision. The pipe is closed before the body begins. Only the first counts for what was confined.
+ * What the program's process says through a pipe, in this order: its confinement, before any code
+ * runs that is not ours; its preparation (site directories, preloaded modules); one letter, enum
+ * body_decision. The pipe is closed before the body begins. Only the first counts for what was
+ * confined.
  */
 struct confession {
 	uint32_t layers;
@@ -77,7 +82,10 @@ unsigned long child_clone_flags(const struct confine_limits *limits)
 	return limits->flags & LIMIT_HOST_NETWORK ? flags : flags | CLONE_NEWNET;
 }
 
-/* What was shown below /tmp and its like would be hidden by the fresh ones: take it off first and put it on again. */
+/*
+ * What was shown below /tmp and its like would be hidden by the fresh ones: take it off first and
+ * put it on again.
+ */
 static int remount(struct child *n, int root)
 {
 	const char *targets[MOST_CARRIED];
@@ -126,7 +134,10 @@ static int prepare(struct child *n, const int *fds)
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(fds[1 + standard], standard) < 0)
 			return error_set(&n->error, FAILURE_INTERNAL, errno, "taking the standard streams of the execution");
-	/* The server is not dumpable, and the maps of users in /proc/self are root's as long as that holds here. */
+	/*
+	 * The server is not dumpable, and the maps of users in /proc/self are root's as long as
+	 * that holds here.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return error_set(&n->error, FAILURE_INTERNAL, errno, "making the execution's own /proc its own");
 	if (n->spawn->limits.flags & LIMIT_NAMESPACES) {
@@ -188,7 +199,10 @@ static struct span part(const struct plan *request, const char *name)
 	return (struct span){ "", 0 };
 }
 
-/* The listener, if there is one, goes to the supervisor, over the socket that is closed before any code of the program's runs. */
+/*
+ * The listener, if there is one, goes to the supervisor, over the socket that is closed before any
+ * code of the program's runs.
+ */
 static int install_filter(const struct confine_limits *limits, struct error *err)
 {
 	int listener;
@@ -236,7 +250,10 @@ static bool confess(struct child *n, int pipe)
 	return write(CONFESSION_FD, &c, sizeof c) == sizeof c && status == 0;
 }
 
-/* Site directories and preloaded modules, where anything can be imported at all. What they hold is no part of the body's memory. */
+/*
+ * Site directories and preloaded modules, where anything can be imported at all. What they hold is
+ * no part of the body's memory.
+ */
 static bool prepare_program(struct child *n)
 {
 	struct span preload = { n->preload, strlen(n->preload) };
@@ -301,7 +318,10 @@ static bool read_confession(int pipe, struct confession *c)
 	return got == sizeof *c;
 }
 
-/* Until the program's process is confined it is our own code, so waiting for its word is waiting for a few system calls, or for its end. */
+/*
+ * Until the program's process is confined it is our own code, so waiting for its word is waiting
+ * for a few system calls, or for its end.
+ */
 static int hear_confession(struct child *n, int pipe)
 {
 	struct confession c;
@@ -314,8 +334,9 @@ static int hear_confession(struct child *n, int pipe)
 }
 
 /*
- * The word of a process that has run code of site directories: it may be any bytes. The supervisor's time for a start bounds the wait, and what the
- * program holds by then is put on top of its memory.
+ * The word of a process that has run code of site directories: it may be any bytes. The
+ * supervisor's time for a start bounds the wait, and what the program holds by then is put on top
+ * of its memory.
  */
 static int hear_preparation(struct child *n, int pipe)
 {
@@ -360,7 +381,10 @@ static void watch_program(struct child *n, pid_t program, int pipe)
 	message_send(n->socket, &r, sizeof r, &n->reply_fd, 1);
 }
 
-/* Forks the program and hears how its confinement and preparation went. Returns its process id, or -1 with an error (it is not running then). */
+/*
+ * Forks the program and hears how its confinement and preparation went. Returns its process id, or
+ * -1 with an error (it is not running then).
+ */
 static pid_t start_program(struct child *n, int *pipe)
 {
 	int ends[2];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One execution in a child of the fork server: fresh namespaces, confinement, one request, one reply. */
+/*
+ * One execution in a child of the fork server: fresh namespaces, confinement, one request, one
+ * reply.
+ */
 #ifndef CORDON_ISOLATE_RUNNER_CHILD_H
 #define CORDON_ISOLATE_RUNNER_CHILD_H
 
@@ -9,22 +12,26 @@
 unsigned long child_clone_flags(const struct confine_limits *limits);
 
 /*
- * Is an execution's PID 1, and the program below it. Called in the new child, between PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the
- * execution's socket and the three standard streams, preload the modules to import before the body. Never returns.
+ * Is an execution's PID 1, and the program below it. Called in the new child, between
+ * PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the execution's socket and the three standard
+ * streams, preload the modules to import before the body. Never returns.
  */
 void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
 
 /*
- * For the fork server, once, before it forks: builds the tables that every body needs, so that children share them. Needs the GIL; body_perform does it by itself
- * when it was not done. Returns 0, or -1 with a Python exception.
+ * For the fork server, once, before it forks: builds the tables that every body needs, so that
+ * children share them. Needs the GIL; body_perform does it by itself when it was not done. Returns
+ * 0, or -1 with a Python exception.
  */
 int body_prepare(void);
 
 /* The runner's fork server. */
 
 /*
- * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and must be the only thread. In the children that it makes this
- * function does not return; each of them imports the modules of preload (a comma-separated list) when it is confined. Returns 0 at the peer's end, or -1 with errno.
+ * Serves spawn messages from a SOCK_SEQPACKET descriptor until its peer is gone. Needs the GIL, and
+ * must be the only thread. In the children that it makes this function does not return; each of
+ * them imports the modules of preload (a comma-separated list) when it is confined. Returns 0 at
+ * the peer's end, or -1 with errno.
  */
 int runner_serve(int socket, const char *preload);
 

@@ -2,9 +2,10 @@
 /*
  * Reporting exceptions, whatever they are.
  *
- * An exception of a body is an object of the body's own: its str() may raise, return megabytes or hold line breaks, and its traceback may
- * have thousands of frames. Everything taken from it is bounded, and each step that fails is replaced by a placeholder. Tracebacks show
- * paths as the sandbox sees them, and source lines of the body only.
+ * An exception of a body is an object of the body's own: its str() may raise, return megabytes or
+ * hold line breaks, and its traceback may have thousands of frames. Everything taken from it is
+ * bounded, and each step that fails is replaced by a placeholder. Tracebacks show paths as the
+ * sandbox sees them, and source lines of the body only.
  */
 #include "isolate/runner/failure.h"
 
@@ -66,7 +67,9 @@ static void frame_clear(struct frame *frame)
 	Py_XDECREF(frame->name);
 }
 
-/* The column of the instruction, counted from 1 in characters; 0 before 3.11, which does not know. */
+/*
+ * The column of the instruction, counted from 1 in characters; 0 before 3.11, which does not know.
+ */
 static long frame_column(const struct frame *frame, const struct source *source)
 {
 	PyObject *positions = frame->code ? PyObject_CallMethod(frame->code, "co_positions", NULL) : NULL;

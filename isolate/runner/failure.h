@@ -12,8 +12,9 @@
 enum { FAILURE_MESSAGE_MOST = 4096 /* characters */, FAILURE_FRAMES_MOST = 24 };
 
 /*
- * Takes the exception that is set and clears it. Writes "Type: message" (one line) to error and the detail object to detail. stage is
- * "validate" or "execute"; source (may be NULL) is the body's text, for the lines of its frames. Never raises.
+ * Takes the exception that is set and clears it. Writes "Type: message" (one line) to error and the
+ * detail object to detail. stage is "validate" or "execute"; source (may be NULL) is the body's
+ * text, for the lines of its frames. Never raises.
  */
 void failure_take(const char *stage, const struct source *source, struct buffer *error, struct buffer *detail);
 

@@ -2,9 +2,11 @@
 /*
  * The fork server. See child.h.
  *
- * One interpreter, one thread, no state between executions: a spawn message comes in, a child with namespaces of its own is cloned, and the server waits
- * for the next. The child is made by the clone3 call itself, because only that makes it in its namespaces at once; it runs plain C until it forks
- * the program with fork(3), which puts the C library's and (PyOS_AfterFork_Child) the interpreter's idea of the thread right again.
+ * One interpreter, one thread, no state between executions: a spawn message comes in, a child with
+ * namespaces of its own is cloned, and the server waits for the next. The child is made by the
+ * clone3 call itself, because only that makes it in its namespaces at once; it runs plain C until
+ * it forks the program with fork(3), which puts the C library's and (PyOS_AfterFork_Child) the
+ * interpreter's idea of the thread right again.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -34,7 +36,10 @@
 #include "isolate/base/message.h"
 #include "isolate/wire/init_report.h"
 
-/* What is printed must be seen at once, and must not be lost with the process: lines are written as they end. */
+/*
+ * What is printed must be seen at once, and must not be lost with the process: lines are written as
+ * they end.
+ */
 static void flush_lines(const char *name)
 {
 	PyObject *stream = PySys_GetObject(name), *method = NULL, *none = NULL, *keywords = NULL, *done = NULL;
@@ -73,12 +78,13 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds, const 
 }
 
 /*
- * What runs in a child must not reach the server: in tier subprocess both are processes of one user. The kernel writes no core of it, since a handler of cores
- * runs outside.
+ * What runs in a child must not reach the server: in tier subprocess both are processes of one
+ * user. The kernel writes no core of it, since a handler of cores runs outside.
  */
 static int protect_self(void)
 {
-	const struct rlimit no_core = { 1, 1 }; /* at 1 no handler is started, core(5); children could not raise a 0 */
+	/* at 1 no handler is started, core(5); children could not raise a 0 */
+	const struct rlimit no_core = { 1, 1 };
 
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 ? 0 : -1;
 }
@@ -113,7 +119,8 @@ int runner_serve(int socket, const char *preload)
 /* ---- preload ---- */
 
 /*
- * What a confined child imports before its body: the interpreter's site directories, and what --preload names.
+ * What a confined child imports before its body: the interpreter's site directories, and what
+ * --preload names.
  */
 
 /* Puts "cannot import NAME: Type: message" into reason and clears the exception. */

@@ -2,14 +2,17 @@
 /*
  * The guarded __import__ and the facades that it hands out.
  *
- * `import json` in a body does not give it the module json, from which json.codecs.builtins.open is three dots away. It gives a module
- * object of our own without contents, whose __getattr__ asks the policy for each name when it is first used. So what the validator refuses
- * is not reachable either when the validator was fooled. Packages outside the standard library are handed out as they are: their C code and
- * their lazy loading are too various to stand behind a facade, and the validator alone judges their names.
+ * `import json` in a body does not give it the module json, from which json.codecs.builtins.open is
+ * three dots away. It gives a module object of our own without contents, whose __getattr__ asks the
+ * policy for each name when it is first used. So what the validator refuses is not reachable either
+ * when the validator was fooled. Packages outside the standard library are handed out as they are:
+ * their C code and their lazy loading are too various to stand behind a facade, and the validator
+ * alone judges their names.
  *
- * C code of the interpreter imports through the running function's builtins, too (datetime.strftime needs time), and ignores what comes
- * back but takes the module from sys.modules. Such calls pass a list of names where an import statement passes None or a tuple; they are
- * let through for what is loaded already or is known to be needed, and get None.
+ * C code of the interpreter imports through the running function's builtins, too (datetime.strftime
+ * needs time), and ignores what comes back but takes the module from sys.modules. Such calls pass a
+ * list of names where an import statement passes None or a tuple; they are let through for what is
+ * loaded already or is known to be needed, and get None.
  */
 #include "isolate/runner/imports.h"
 
@@ -17,7 +20,10 @@
 
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted);
 
-/* Are the fields of a class what @dataclass once made of its annotations? It writes their names into text that it runs. */
+/*
+ * Are the fields of a class what @dataclass once made of its annotations? It writes their names
+ * into text that it runs.
+ */
 static bool has_true_fields(PyObject *type)
 {
 	PyObject *fields = PyObject_GetAttrString(type, "__dataclass_fields__"), *key, *field;
@@ -74,8 +80,10 @@ static PyObject *guarded(PyObject *module, PyObject *name, PyObject *value)
 	return guard;
 }
 
-/* Keeps value in the facade, so that the next use finds it without asking. What sys holds can be rebound (sys.stdout), so it is asked each
- * time. */
+/*
+ * Keeps value in the facade, so that the next use finds it without asking. What sys holds can be
+ * rebound (sys.stdout), so it is asked each time.
+ */
 static void keep(struct session *session, PyObject *module, PyObject *name, PyObject *value)
 {
 	PyObject *facade = session->facades ? PyDict_GetItemWithError(session->facades, module) : NULL;

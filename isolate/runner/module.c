@@ -2,8 +2,9 @@
 /*
  * The extension module _cordon.
  *
- * serve(fd, preload) is how cordon starts it: the fork server on one socket. The other functions exist so that the validator and the wrapper can be
- * tested in a plain interpreter, without namespaces: perform() takes one request as a dict and returns the answer as one.
+ * serve(fd, preload) is how cordon starts it: the fork server on one socket. The other functions
+ * exist so that the validator and the wrapper can be tested in a plain interpreter, without
+ * namespaces: perform() takes one request as a dict and returns the answer as one.
  */
 #include "isolate/runner/validator/python.h"
 

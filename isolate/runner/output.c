@@ -2,10 +2,11 @@
 /*
  * The JSON encoder for results.
  *
- * It writes straight into the bounded region that the answer travels in, so that a huge value fails early and a full memory does not
- * matter. It looks at the built-in contents of strings, numbers, lists, tuples and dicts (and of subclasses of them) and calls no method
- * that a body could have defined, so nothing of the body runs while its answer is written. What JSON cannot say is refused with the path to
- * it.
+ * It writes straight into the bounded region that the answer travels in, so that a huge value fails
+ * early and a full memory does not matter. It looks at the built-in contents of strings, numbers,
+ * lists, tuples and dicts (and of subclasses of them) and calls no method that a body could have
+ * defined, so nothing of the body runs while its answer is written. What JSON cannot say is refused
+ * with the path to it.
  */
 #include "isolate/runner/output.h"
 
@@ -136,8 +137,9 @@ static int put_string(struct encoder *e, PyObject *text, const struct step *step
 }
 
 /*
- * The digits of an int, whatever its subclass says of itself: a new reference, or NULL with the failure set. Readers of JSON refuse a whole record for one
- * number of more digits than Python itself reads by default.
+ * The digits of an int, whatever its subclass says of itself: a new reference, or NULL with the
+ * failure set. Readers of JSON refuse a whole record for one number of more digits than Python
+ * itself reads by default.
  */
 static PyObject *int_text(struct encoder *e, PyObject *value, const struct step *step)
 {
@@ -222,7 +224,10 @@ static int put_sequence(struct encoder *e, PyObject *value, const struct step *s
 	return put(e, "]", 1);
 }
 
-/* The text of a key, made of numbers and constants as json.dumps() makes it: a new reference, or NULL with the failure set. */
+/*
+ * The text of a key, made of numbers and constants as json.dumps() makes it: a new reference, or
+ * NULL with the failure set.
+ */
 static PyObject *key_text(struct encoder *e, PyObject *key, const struct step *place)
 {
 	PyObject *text;
@@ -244,7 +249,10 @@ static PyObject *key_text(struct encoder *e, PyObject *key, const struct step *p
 	return text;
 }
 
-/* Keys that are not exactly str can have the text of another one: seen (a set) keeps apart what was written. */
+/*
+ * Keys that are not exactly str can have the text of another one: seen (a set) keeps apart what was
+ * written.
+ */
 static int check_key(struct encoder *e, PyObject *key, PyObject *text, PyObject **seen, const struct step *step)
 {
 	int found;

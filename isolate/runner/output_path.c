@@ -2,8 +2,9 @@
 /*
  * Messages about values that cannot be returned.
  *
- * Paths are written as a person would write them (output[3].x, output["a b"]), with long keys cut and the middle of long paths left out.
- * Types are given by name only; no __repr__ or __str__ of the body is called.
+ * Paths are written as a person would write them (output[3].x, output["a b"]), with long keys cut
+ * and the middle of long paths left out. Types are given by name only; no __repr__ or __str__ of
+ * the body is called.
  */
 #include "isolate/runner/output_path.h"
 

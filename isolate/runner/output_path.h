@@ -7,7 +7,9 @@
 
 #include "isolate/runner/validator/python.h"
 
-/* One step on the way from the value returned to a part of it; steps live on the encoder's stack. */
+/*
+ * One step on the way from the value returned to a part of it; steps live on the encoder's stack.
+ */
 struct step {
 	const struct step *up; /* NULL for the value itself */
 	PyObject *value;       /* what stands here; borrowed */
@@ -16,8 +18,10 @@ struct step {
 	int depth;	       /* 1 for the value itself */
 };
 
-/* "not JSON-serializable: output[3].x <problem>; <rewrite>": a new reference, or NULL with an exception. problem is taken over by the _text
- * form. */
+/*
+ * "not JSON-serializable: output[3].x <problem>; <rewrite>": a new reference, or NULL with an
+ * exception. problem is taken over by the _text form.
+ */
 PyObject *path_message(const struct step *step, const char *problem, const char *rewrite);
 PyObject *path_message_text(const struct step *step, PyObject *problem, const char *rewrite);
 
@@ -27,7 +31,10 @@ PyObject *path_type_message(const struct step *step);
 /* "<start> a set", "<start> an int": a new reference, or NULL. */
 PyObject *path_type_text(const char *start, PyObject *value);
 
-/* The text of a str or a subclass of it as an exact str, and the set of those keys of a dict that are exact. New references, or NULL. */
+/*
+ * The text of a str or a subclass of it as an exact str, and the set of those keys of a dict that
+ * are exact. New references, or NULL.
+ */
 PyObject *path_exact_text(PyObject *text);
 PyObject *path_exact_keys(PyObject *dict);
 

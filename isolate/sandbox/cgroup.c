@@ -2,8 +2,9 @@
 /*
  * A cgroup per execution. See cgroup.h.
  *
- * One is made anew for each execution and never reused, so no limit or count of an earlier one applies. Because a supervisor that is killed cannot
- * remove it, a janitor process (cordon-init in another role) holds the other end of a pipe and does so when the pipe ends.
+ * One is made anew for each execution and never reused, so no limit or count of an earlier one
+ * applies. Because a supervisor that is killed cannot remove it, a janitor process (cordon-init in
+ * another role) holds the other end of a pipe and does so when the pipe ends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -83,7 +84,10 @@ static bool hands_on_controllers(int directory)
 	return true;
 }
 
-/* The mount point of the version 2 hierarchy, from /proc/self/mountinfo. Returns false when it is not mounted. */
+/*
+ * The mount point of the version 2 hierarchy, from /proc/self/mountinfo. Returns false when it is
+ * not mounted.
+ */
 static bool find_mount(char *path, size_t size)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -127,7 +131,10 @@ static bool is_alone(int directory)
 	return read_at(directory, "cgroup.procs", text, sizeof text) > 0 && strcmp(text, own) == 0;
 }
 
-/* Moves the caller to the leaf beside which sandboxes are made. The leaf stays: the unit's end removes it. */
+/*
+ * Moves the caller to the leaf beside which sandboxes are made. The leaf stays: the unit's end
+ * removes it.
+ */
 static bool move_to_leaf(int directory)
 {
 	char own[16];
@@ -147,7 +154,10 @@ static bool has_controllers(const char *path)
 	return found;
 }
 
-/* The path of the cgroup below which sandboxes are made: the caller's own, or the one that its leaf is in. */
+/*
+ * The path of the cgroup below which sandboxes are made: the caller's own, or the one that its leaf
+ * is in.
+ */
 static const char *find_path(char *path, size_t size)
 {
 	const char *named = getenv("CORDON_CGROUP");
@@ -169,8 +179,8 @@ static const char *find_path(char *path, size_t size)
 }
 
 /*
- * Opens a directory in which a cgroup can be made, and, to make one, lets the caller make room for it. Returns
- * -1 with *obstacle, why there is none.
+ * Opens a directory in which a cgroup can be made, and, to make one, lets the caller make room for
+ * it. Returns -1 with *obstacle, why there is none.
  */
 static int find_place(bool may_move, const char **obstacle)
 {
@@ -318,8 +328,10 @@ void cgroup_account(struct cgroup *g, struct cgroup_sums *sums)
 	memset(sums, 0, sizeof *sums);
 	if (g->directory < 0)
 		return;
-	sums->peak_memory_bytes = read_number(g->directory, "memory.peak");     /* since Linux 5.19 */
-	sums->peak_processes = (uint32_t)read_number(g->directory, "pids.peak"); /* since Linux 6.1 */
+	/* since Linux 5.19 */
+	sums->peak_memory_bytes = read_number(g->directory, "memory.peak");
+	/* since Linux 6.1 */
+	sums->peak_processes = (uint32_t)read_number(g->directory, "pids.peak");
 	if (read_at(g->directory, "cpu.stat", text, sizeof text) > 0) {
 		sums->user_us = value_of(text, "user_usec ");
 		sums->system_us = value_of(text, "system_usec ");

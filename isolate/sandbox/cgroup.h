@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cgroup (version 2) for one execution, where the caller has been delegated a place to make one: cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
+ * A cgroup (version 2) for one execution, where the caller has been delegated a place to make one:
+ * cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
  *
- * Everything works on descriptors of the directory. Without a place nothing is made and nothing fails: PID 1 then watches the memory.
+ * Everything works on descriptors of the directory. Without a place nothing is made and nothing
+ * fails: PID 1 then watches the memory.
  */
 #ifndef CORDON_ISOLATE_SANDBOX_CGROUP_H
 #define CORDON_ISOLATE_SANDBOX_CGROUP_H
@@ -22,14 +24,17 @@ struct cgroup {
 #define CGROUP_INIT { -1, -1, -1, "" }
 
 /*
- * Makes a cgroup below the caller's own, so that the limits of the unit or container around the caller hold
- * on. Where the caller is alone in its cgroup it moves to a leaf of it first, since none may have processes
- * and children ("no internal processes", cgroups(7)). $CORDON_CGROUP names another directory to make it in.
- * memory_bytes (with no swap) and processes are its limits.
+ * Makes a cgroup below the caller's own, so that the limits of the unit or container around the
+ * caller hold on. Where the caller is alone in its cgroup it moves to a leaf of it first, since
+ * none may have processes and children ("no internal processes", cgroups(7)). $CORDON_CGROUP names
+ * another directory to make it in. memory_bytes (with no swap) and processes are its limits.
  */
 void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t processes);
 
-/* Moves the caller, a daemon that is still alone in its cgroup, to the leaf; nothing where that is not to be had. */
+/*
+ * Moves the caller, a daemon that is still alone in its cgroup, to the leaf; nothing where that is
+ * not to be had.
+ */
 void cgroup_make_room(void);
 
 /* Why no cgroup can be made here, for doctor: one sentence, or NULL when one can. Static string. */
@@ -47,7 +52,10 @@ struct cgroup_sums {
 	bool out_of_memory; /* something was killed for memory */
 };
 
-/* What the kernel counted for it so far; all zero when there is no cgroup, and what this kernel does not count. */
+/*
+ * What the kernel counted for it so far; all zero when there is no cgroup, and what this kernel
+ * does not count.
+ */
 void cgroup_account(struct cgroup *g, struct cgroup_sums *sums);
 
 /* Removes it, waiting up to a second for its last process to be gone. */

@@ -70,7 +70,9 @@ static void shut_lifeline(struct execution *x)
 {
 	if (x->ended_us == 0)
 		x->ended_us = clock_now_us();
-	/* The execution first, so that its sums arrive; without one, or after it, what is above it. */
+	/*
+	 * The execution first, so that its sums arrive; without one, or after it, what is above it.
+	 */
 	shutdown(x->inner >= 0 ? x->inner : x->launch.control, SHUT_WR);
 	loop_set_timer(x, clock_now_us() + GRACE_US);
 }

@@ -50,8 +50,13 @@ struct execution {
 	uid_t outside_uid;               /* of the program on the host */
 	gid_t outside_gid;
 	bool watches_view;
-	uint64_t hosts_emitted, hosts_owed; /* addresses outside with an event: at the last sample, and of those not yet in the kernel's count */
-	int64_t hosts_emitted_us;           /* when the last had its event, as far as a sample shows */
+	/*
+	 * addresses outside with an event: at the last sample, and of those not yet in the kernel's
+	 * count
+	 */
+	uint64_t hosts_emitted, hosts_owed;
+	/* when the last had its event, as far as a sample shows */
+	int64_t hosts_emitted_us;
 	bool paused, asked_to_pause;
 	int64_t paused_us;               /* since when */
 	int view_check;                  /* timer: was the view's server stopped? */
@@ -90,7 +95,10 @@ void loop_step(struct execution *x, enum loop_event event);
 /* Ends the sandbox because cordon itself failed. The first reason stays. */
 void loop_fail(struct execution *x, const struct error *why);
 
-/* Asks PID 1 to stop everything below it, or to let it run. The clock stands still from when it says that it did. */
+/*
+ * Asks PID 1 to stop everything below it, or to let it run. The clock stands still from when it
+ * says that it did.
+ */
 void loop_ask_to_pause(struct execution *x, bool pause);
 
 /* Microseconds since the program was started, without pauses. */
@@ -102,7 +110,10 @@ void loop_relay_input(struct execution *x, bool source_is_ready);
 /* Closes those of count descriptors that are not -1. */
 void loop_close(int *fds, size_t count);
 
-/* Runs until nothing of the sandbox is left, or it is stuck in the kernel. x->failed and *x->err say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED. */
+/*
+ * Runs until nothing of the sandbox is left, or it is stuck in the kernel. x->failed and *x->err
+ * say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED.
+ */
 int loop_run(struct execution *x);
 
 #endif

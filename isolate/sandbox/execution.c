@@ -2,8 +2,10 @@
 /*
  * One execution. See execution.h.
  *
- * This file starts what an execution is made of and takes it apart again; what happens in between is in event_loop.c. After the loop nothing of the sandbox runs, so
- * its files can be exported and its reply read without a race; the streams are drained without waiting for other holders of their write ends.
+ * This file starts what an execution is made of and takes it apart again; what happens in between
+ * is in event_loop.c. After the loop nothing of the sandbox runs, so its files can be exported and
+ * its reply read without a race; the streams are drained without waiting for other holders of their
+ * write ends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,7 +41,10 @@
 #define LAST_WORDS 4096
 #define DEATH_MS 500
 
-/* The three descriptors that cordon-init starts with, and the pipes behind them. standard[] are to be closed by the caller. */
+/*
+ * The three descriptors that cordon-init starts with, and the pipes behind them. standard[] are to
+ * be closed by the caller.
+ */
 static int open_streams(struct execution *x, int standard[3], int server[3])
 {
 	const struct options *o = x->options;
@@ -96,7 +101,10 @@ static int open_loop(struct execution *x)
 	return watch_all(x);
 }
 
-/* The sandbox's first process stands in its namespaces and waits for the plan: now the view can be mounted there. */
+/*
+ * The sandbox's first process stands in its namespaces and waits for the plan: now the view can be
+ * mounted there.
+ */
 static int start_view(struct execution *x)
 {
 	struct sandbox_plan *c = &x->plan;
@@ -217,8 +225,9 @@ out:
 }
 
 /*
- * SIGPIPE and SIGXFSZ are the caller's business everywhere but in here, where a reader that went away and a file size limit of the caller's are ordinary
- * errors of write(2). Sets *own to those of the two that were not pending before.
+ * SIGPIPE and SIGXFSZ are the caller's business everywhere but in here, where a reader that went
+ * away and a file size limit of the caller's are ordinary errors of write(2). Sets *own to those of
+ * the two that were not pending before.
  */
 static void block_write_signals(sigset_t *before, sigset_t *own)
 {
@@ -282,7 +291,8 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
 }
 
 /*
- * What the program left may be too much to take out; that is the program's doing, so the record says it and is a record all the same. Each layer for itself and before the workspace, so that no
+ * What the program left may be too much to take out; that is the program's doing, so the record
+ * says it and is a record all the same. Each layer for itself and before the workspace, so that no
  * one of them keeps the others from being listed.
  */
 static void export(struct execution *x)
@@ -309,7 +319,10 @@ static void export(struct execution *x)
 	r->export_skipped += totals.skipped;
 }
 
-/* A reader that is slow gets everything, within the program's time; one that is gone, or a program that was ended, is not waited for. */
+/*
+ * A reader that is slow gets everything, within the program's time; one that is gone, or a program
+ * that was ended, is not waited for.
+ */
 static void finish_streams(struct execution *x)
 {
 	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
@@ -320,7 +333,10 @@ static void finish_streams(struct execution *x)
 	capture_finish(&x->server, 1);
 }
 
-/* PID 1 saw both ends from nearby; its word is taken when it can be true, which is when it is not more than what the supervisor saw pass. */
+/*
+ * PID 1 saw both ends from nearby; its word is taken when it can be true, which is when it is not
+ * more than what the supervisor saw pass.
+ */
 static int64_t duration(const struct execution *x)
 {
 	int64_t seen = x->ended_us - x->launched_us;
@@ -347,7 +363,10 @@ static int reach_conclusion(struct execution *x)
 	struct cgroup_sums sums;
 
 	finish_streams(x);
-	/* A program may well end, of errors when it reads, before the loop has learnt why. A server that was killed from here has its reason elsewhere. */
+	/*
+	 * A program may well end, of errors when it reads, before the loop has learnt why. A server
+	 * that was killed from here has its reason elsewhere.
+	 */
 	if (!x->failed && x->phase != KILLED && view_client_is_lost(&x->view, x->err))
 		x->failed = true;
 	if (x->failed)
@@ -383,7 +402,10 @@ static void release(struct execution *x, int status)
 
 	terminal_restore(&x->terminal);
 	stdin_relay_close(&x->input);
-	/* Both were killed. Where the one cannot end, it waits in the kernel for the other, which then cannot either. */
+	/*
+	 * Both were killed. Where the one cannot end, it waits in the kernel for the other, which
+	 * then cannot either.
+	 */
 	view_client_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
 	loop_close(&x->view_check, 1);
 	loop_close(x->scratch, x->scratch_count);
@@ -391,7 +413,8 @@ static void release(struct execution *x, int status)
 	finish_streams(x);
 	notify_flush(&x->notify, clock_now_us(), true);
 	processes_close(&x->processes, x->log);
-	event_log_started(x->log, x->options, x->program, x->result); /* what failed on the way there has a beginning, too */
+	/* what failed on the way there has a beginning, too */
+	event_log_started(x->log, x->options, x->program, x->result);
 	event_log_close(x->log, x->result, status < 0 ? x->err : NULL);
 	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
@@ -409,7 +432,10 @@ static int was_interrupted(struct execution *x)
 	return 0;
 }
 
-/* On the heap: it is too large for the stack of a caller with a small one (setrlimit(2), musl's threads). */
+/*
+ * On the heap: it is too large for the stack of a caller with a small one (setrlimit(2), musl's
+ * threads).
+ */
 static struct execution *begin(struct error *err)
 {
 	struct execution *x = calloc(1, sizeof *x);

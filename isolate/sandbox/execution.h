@@ -2,8 +2,9 @@
 /*
  * The supervisor: one execution from launch to record, in one epoll loop.
  *
- * Everything that comes from inside is bounded here: frames by their size, streams by the output limit, time by a timer descriptor. The loop runs
- * in the calling thread, takes no signal handler and no global state, and waits on no process but its own.
+ * Everything that comes from inside is bounded here: frames by their size, streams by the output
+ * limit, time by a timer descriptor. The loop runs in the calling thread, takes no signal handler
+ * and no global state, and waits on no process but its own.
  */
 #ifndef CORDON_ISOLATE_SANDBOX_EXECUTION_H
 #define CORDON_ISOLATE_SANDBOX_EXECUTION_H

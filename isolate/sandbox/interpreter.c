@@ -2,9 +2,11 @@
 /*
  * Finding the interpreter. See python.h.
  *
- * Starting an interpreter only to learn where it lives would cost as much as the whole execution, so for an ordinary one its layout is read from the file
- * system: bin/python3 beside lib/python3.N/os.py, pyvenv.cfg above bin. Only a shim, or a layout that is not recognised, is run and asked. That happens as the
- * caller and outside, which is no more than what the caller's shell would do with the same word.
+ * Starting an interpreter only to learn where it lives would cost as much as the whole execution,
+ * so for an ordinary one its layout is read from the file system: bin/python3 beside
+ * lib/python3.N/os.py, pyvenv.cfg above bin. Only a shim, or a layout that is not recognised, is
+ * run and asked. That happens as the caller and outside, which is no more than what the caller's
+ * shell would do with the same word.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -183,7 +185,10 @@ static void clean(char *path)
 	*to = '\0';
 }
 
-/* One installation, by a name that leads to it. Homebrew's links its packages to each other through the directory above its Cellar. */
+/*
+ * One installation, by a name that leads to it. Homebrew's links its packages to each other through
+ * the directory above its Cellar.
+ */
 static bool add_named_installation(struct python *p, const char *prefix)
 {
 	const char *cellar = strstr(prefix, "/Cellar/");
@@ -199,8 +204,9 @@ static bool add_named_installation(struct python *p, const char *prefix)
 }
 
 /*
- * Every installation that the program's path names, link by link: an interpreter looks for its library beside the names by which it was found, so those must be there
- * inside, too. A tree is bound under the name that the link gives it; a link that lies in none is made again.
+ * Every installation that the program's path names, link by link: an interpreter looks for its
+ * library beside the names by which it was found, so those must be there inside, too. A tree is
+ * bound under the name that the link gives it; a link that lies in none is made again.
  */
 static bool add_installations(struct python *p, const char *program)
 {
@@ -231,7 +237,10 @@ static bool add_installations(struct python *p, const char *program)
 	return add_named_installation(p, at);
 }
 
-/* A virtual environment and what it was made from. Returns false when its pyvenv.cfg does not lead to an installation. */
+/*
+ * A virtual environment and what it was made from. Returns false when its pyvenv.cfg does not lead
+ * to an installation.
+ */
 static bool add_environment(struct python *p, const char *environment)
 {
 	char home[PATH_MAX - 16], program[PATH_MAX];
@@ -255,7 +264,8 @@ static int find_on_path(const char *name, char *path, struct error *err)
 		struct stat st;
 
 		if (length == 0 || at[0] != '/' || length + strlen(name) + 2 > PATH_MAX)
-			continue; /* a relative entry would mean another program in each directory */
+			/* a relative entry would mean another program in each directory */
+			continue;
 		memcpy(directory, at, length);
 		directory[length] = '\0';
 		snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directory, name);
@@ -345,7 +355,10 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 			;
 	}
 	close(ends[0]);
-	/* Where the caller ignores SIGCHLD there is no status, and the answer has to speak for itself. */
+	/*
+	 * Where the caller ignores SIGCHLD there is no status, and the answer has to speak for
+	 * itself.
+	 */
 	if (code == 0 && length > 0 && strstr(text, MARK))
 		return length;
 	text_visible(&said, text, length > 0 ? strnlen(text, 300) : 0, TEXT_ONE_LINE);
@@ -397,7 +410,10 @@ static int learn_by_asking(struct python *p, struct error *err)
 	return 0;
 }
 
-/* The version in the name of the real file, python3.11: every installation has one. Anything else is asked. */
+/*
+ * The version in the name of the real file, python3.11: every installation has one. Anything else
+ * is asked.
+ */
 static bool version_of_name(const char *real, int *minor)
 {
 	const char *name = strrchr(real, '/');
@@ -406,7 +422,10 @@ static bool version_of_name(const char *real, int *minor)
 	return name && sscanf(name, "/python3.%d%n", minor, &end) == 1 && name[end] == '\0';
 }
 
-/* The minor version of an environment: "version = 3.11.2", or "version_info = ..." where uv or virtualenv made it. */
+/*
+ * The minor version of an environment: "version = 3.11.2", or "version_info = ..." where uv or
+ * virtualenv made it.
+ */
 static bool version_of_environment(const char *environment, int *minor)
 {
 	char text[64];
@@ -415,7 +434,10 @@ static bool version_of_environment(const char *environment, int *minor)
 	       sscanf(text, "3.%d", minor) == 1;
 }
 
-/* From the file system alone. Returns 1, 0 when the layout is not a known one, or -1 for one that is too old. */
+/*
+ * From the file system alone. Returns 1, 0 when the layout is not a known one, or -1 for one that
+ * is too old.
+ */
 static int learn_from_layout(struct python *p, struct error *err)
 {
 	char real[PATH_MAX], prefix[PATH_MAX], above[PATH_MAX];

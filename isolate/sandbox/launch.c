@@ -2,9 +2,10 @@
 /*
  * Starting cordon-init. See launch.h.
  *
- * clone(2) with CLONE_VM | CLONE_VFORK and every namespace at once: the child runs on a stack of its own, makes a handful of system calls and
- * executes cordon-init; the caller's thread sleeps meanwhile. Signals are blocked around it, so that no handler of the caller's runs in the
- * child on shared memory. Capabilities in the new user namespace survive the execve as ambient ones.
+ * clone(2) with CLONE_VM | CLONE_VFORK and every namespace at once: the child runs on a stack of
+ * its own, makes a handful of system calls and executes cordon-init; the caller's thread sleeps
+ * meanwhile. Signals are blocked around it, so that no handler of the caller's runs in the child on
+ * shared memory. Capabilities in the new user namespace survive the execve as ambient ones.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -58,7 +59,10 @@ struct child {
 	int failed_errno;
 };
 
-/* What id is one namespace further out, by the map file of this one: lines "inside outside count". -1 when it has no meaning there. */
+/*
+ * What id is one namespace further out, by the map file of this one: lines "inside outside count".
+ * -1 when it has no meaning there.
+ */
 static int64_t outside_of(const char *map, uint32_t id)
 {
 	FILE *file = fopen(map, "re");
@@ -103,7 +107,10 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 	if (access("/proc/self/uid_map", R_OK) != 0 || (probe = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)) < 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading /proc/self/uid_map");
 	close(probe);
-	/* Root: an id per process that owns no file and runs nothing else, so that limits by user count this sandbox alone. */
+	/*
+	 * Root: an id per process that owns no file and runs nothing else, so that limits by user
+	 * count this sandbox alone.
+	 */
 	if (!is_mapped(own))
 		own = OVERFLOW_ID;
 	if (is_mapped(own)) {
@@ -111,7 +118,10 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 		*gid = own;
 		return 0;
 	}
-	/* Root of a namespace with one id is an ordinary user outside, and there is no other id to take. But never the host's own root. */
+	/*
+	 * Root of a namespace with one id is an ordinary user outside, and there is no other id to
+	 * take. But never the host's own root.
+	 */
 	if (outside_of("/proc/self/uid_map", 0) > 0)
 		return 0;
 	return error_set(err, FAILURE_UID_UNMAPPED, 0, "root here has no other id mapped that a program could run as");
@@ -127,7 +137,10 @@ static int child_main(void *argument)
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(c->standard[standard], standard) < 0)
 			goto fail;
-	/* A session of its own: the terminal signals the caller, which passes on what is meant for the program. */
+	/*
+	 * A session of its own: the terminal signals the caller, which passes on what is meant for
+	 * the program.
+	 */
 	if (setsid() < 0 || dup2(c->control, HELPER_CONTROL) < 0 ||
 	    (c->trace >= 0 && dup2(c->trace, HELPER_TRACE) < 0) ||
 	    close_range(c->trace >= 0 ? HELPER_TRACE + 1 : HELPER_TRACE, ~0u, 0) != 0)
@@ -140,7 +153,10 @@ fail:
 	_exit(127);
 }
 
-/* Copies of descriptors, all above the numbers that the child will hand out. The control end is close-on-exec in the caller. */
+/*
+ * Copies of descriptors, all above the numbers that the child will hand out. The control end is
+ * close-on-exec in the caller.
+ */
 static int move_up(int fd, int *moved)
 {
 	*moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
@@ -187,7 +203,9 @@ static enum failure denied(int error)
 
 static int map_failure(int error, const struct launch_request *r, const char *which, const char *path, struct error *err)
 {
-	/* The kernel asks for CAP_SETUID and CAP_SETGID where the id is another than the caller's. */
+	/*
+	 * The kernel asks for CAP_SETUID and CAP_SETGID where the id is another than the caller's.
+	 */
 	if (error == EPERM && r->outside_uid != geteuid())
 		return error_set(err, FAILURE_UID_UNMAPPED, error,
 				 "mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID here (--cap-drop=ALL,"
@@ -215,8 +233,10 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 }
 
 /*
- * Root's supplementary groups must not go with the child, and behind "deny" it could not drop them. So this thread is without them for the moment of the clone: the
- * raw calls change one thread's credentials, not the process's. Returns the number of groups put aside, -1 when there is nothing to put back.
+ * Root's supplementary groups must not go with the child, and behind "deny" it could not drop them.
+ * So this thread is without them for the moment of the clone: the raw calls change one thread's
+ * credentials, not the process's. Returns the number of groups put aside, -1 when there is nothing
+ * to put back.
  */
 static int put_groups_aside(gid_t *groups, int most)
 {
@@ -352,8 +372,9 @@ bool launch_close(struct launch *l, int wait_ms)
 /*
  * Names what refuses.
  *
- * PID 1 of the sandbox inherits the caller's filter and profile, so the caller's own /proc/self speaks for both. A filter of a
- * container or of systemd answers EPERM or ENOSYS, for families of sockets EAFNOSUPPORT; AppArmor answers EACCES.
+ * PID 1 of the sandbox inherits the caller's filter and profile, so the caller's own /proc/self
+ * speaks for both. A filter of a container or of systemd answers EPERM or ENOSYS, for families of
+ * sockets EAFNOSUPPORT; AppArmor answers EACCES.
  */
 
 /* The profile that AppArmor enforces on this process, as "name (enforce)". */

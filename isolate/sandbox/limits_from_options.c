@@ -57,8 +57,8 @@ static uint32_t open_files(const struct options *o, struct confinement *c)
 }
 
 /*
- * A program is the user that calls, by the same number, so that what compares an owner (git's index) finds
- * what it expects. Root's program is another user outside, and an ordinary one inside.
+ * A program is the user that calls, by the same number, so that what compares an owner (git's
+ * index) finds what it expects. Root's program is another user outside, and an ordinary one inside.
  */
 static uint32_t inside_id(uint32_t own)
 {
@@ -112,7 +112,10 @@ int64_t limits_most_memory(const struct options *o)
 	return most;
 }
 
-/* Whether a crash inside starts a handler of the host's, core(5): see limit_core() in init/program.c. */
+/*
+ * Whether a crash inside starts a handler of the host's, core(5): see limit_core() in
+ * init/program.c.
+ */
 static bool starts_core_handler(void)
 {
 	struct rlimit core;

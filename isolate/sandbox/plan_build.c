@@ -2,8 +2,9 @@
 /*
  * Composing a sandbox. See plan_build.h.
  *
- * Nothing of the host is shown but the system runtime, the interpreter and what was named; nothing of the environment is passed but what was named. Paths are
- * handed on as they were given: they are opened once, inside, by the process that mounts them.
+ * Nothing of the host is shown but the system runtime, the interpreter and what was named; nothing
+ * of the environment is passed but what was named. Paths are handed on as they were given: they are
+ * opened once, inside, by the process that mounts them.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -55,7 +56,9 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Opens the files to copy in; their descriptors go with message fds, their names into the plan b. */
+/*
+ * Opens the files to copy in; their descriptors go with message fds, their names into the plan b.
+ */
 static int add_copies(struct plan_builder *b, const struct options *o, int *fds, size_t *count, struct error *err)
 {
 	for (size_t i = 0; i < o->copy_in.count; i++) {
@@ -102,7 +105,10 @@ static int python_for(const struct sandbox_request *in, struct plan_builder *b, 
 	return status;
 }
 
-/* A memory file with a script's text, to be copied into the workspace where there is no root of ours to put it in. */
+/*
+ * A memory file with a script's text, to be copied into the workspace where there is no root of
+ * ours to put it in.
+ */
 static int memory_file(const void *bytes, size_t length, struct error *err)
 {
 	int fd = memfd_create("script", MFD_CLOEXEC);
@@ -135,7 +141,8 @@ static int plan_build_script(const struct sandbox_request *in, struct plan_build
 
 	if (python_for(in, b, out, err) < 0)
 		return -1;
-	plan_add_argument(b, "-u"); /* what is printed must be seen at once, and not be lost at a timeout */
+	/* what is printed must be seen at once, and not be lost at a timeout */
+	plan_add_argument(b, "-u");
 	if (in->isolation->has_own_root) {
 		snprintf(path, sizeof path, "%s/%.255s", SCRIPT_DIRECTORY, name);
 		plan_add_file(b, path, p->text, p->length);
@@ -193,7 +200,8 @@ static int plan_build_request(const struct sandbox_request *in, struct sandbox_p
 }
 
 /*
- * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so a copy lies in the workspace until it is loaded.
+ * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so
+ * a copy lies in the workspace until it is loaded.
  */
 static int lend_runner(struct plan_builder *b, const char *runner, struct sandbox_plan *out, struct error *err)
 {
@@ -207,8 +215,9 @@ static int lend_runner(struct plan_builder *b, const char *runner, struct sandbo
 }
 
 /*
- * The fork server: an interpreter that loads the runner and waits on descriptor 3. It runs nothing of its site directories (-S): its children do that,
- * and import what is to be preloaded, once they are confined.
+ * The fork server: an interpreter that loads the runner and waits on descriptor 3. It runs nothing
+ * of its site directories (-S): its children do that, and import what is to be preloaded, once they
+ * are confined.
  */
 static int plan_build_runner(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
 {
@@ -255,7 +264,10 @@ static int plan_build_command(const struct sandbox_request *in, struct plan_buil
 	return 0;
 }
 
-/* Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run. 64 random bits: no other process can have made it before. */
+/*
+ * Tier subprocess: the name of a directory that cordon-init will make, and that goes with the run.
+ * 64 random bits: no other process can have made it before.
+ */
 static int name_workspace(struct sandbox_plan *out, struct error *err)
 {
 	const char *base = getenv("TMPDIR");
@@ -270,8 +282,8 @@ static int name_workspace(struct sandbox_plan *out, struct error *err)
 }
 
 /*
- * The caller's directory, as it is called inside: below the deepest of the named trees that shows it.
- * Returns false when none does.
+ * The caller's directory, as it is called inside: below the deepest of the named trees that shows
+ * it. Returns false when none does.
  */
 static bool shown_directory(const struct options *o, char path[PATH_MAX])
 {
@@ -293,7 +305,10 @@ static bool shown_directory(const struct options *o, char path[PATH_MAX])
 	return deepest > 0;
 }
 
-/* Where the program starts. What was asked for must be there; the caller's own directory may be hidden. */
+/*
+ * Where the program starts. What was asked for must be there; the caller's own directory may be
+ * hidden.
+ */
 static void choose_directory(const struct sandbox_request *in, struct plan_builder *b, const char *workspace)
 {
 	char shown[PATH_MAX];
@@ -349,7 +364,10 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)
 		goto out;
 	if (kind == PROGRAM_BODY) {
-		/* The fork server itself is not the program: its children are held, each by limits of its own. */
+		/*
+		 * The fork server itself is not the program: its children are held, each by limits
+		 * of its own.
+		 */
 		b.head.limits.profile = PROFILE_NONE;
 		b.head.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
 		b.head.limits.memory_bytes = 0;
@@ -400,8 +418,9 @@ void plan_build_free(struct sandbox_plan *c)
 /*
  * The program's environment.
  *
- * It is built from nothing, so that no credential in the caller's gets in by being forgotten. A later value of a name takes the place of an earlier one, because
- * getenv(3) inside would find the first.
+ * It is built from nothing, so that no credential in the caller's gets in by being forgotten. A
+ * later value of a name takes the place of an earlier one, because getenv(3) inside would find the
+ * first.
  */
 
 /* One NAME=VALUE; a later one takes the place of an earlier one of the same name. */

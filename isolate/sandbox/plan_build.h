@@ -19,11 +19,17 @@ struct sandbox_plan {
 	struct runner_spawn spawn;
 	int request_fds[MESSAGE_MAX_FDS];
 	size_t request_fd_count;
-	int view_config;               /* the configuration for the view's server, or -1: there is no view */
-	size_t scratch[PLAN_SCRATCH_MAX]; /* which of the options' ro each directory that can be written to is, in the order of their descriptors */
+	/* the configuration for the view's server, or -1: there is no view */
+	int view_config;
+	/*
+	 * which of the options' ro each directory that can be written to is, in the order of their
+	 * descriptors
+	 */
+	size_t scratch[PLAN_SCRATCH_MAX];
 	size_t scratch_count;
 	size_t view_index;             /* where its mount goes among fds */
-	char workspace[4096];          /* tier subprocess: the directory made for this run; "" otherwise */
+	/* tier subprocess: the directory made for this run; "" otherwise */
+	char workspace[4096];
 };
 
 struct sandbox_request {
@@ -39,8 +45,9 @@ struct sandbox_request {
 };
 
 /*
- * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory files. Sets the limits' words and notes in
- * result->confinement, and which trees are not logged in result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
+ * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory
+ * files. Sets the limits' words and notes in result->confinement, and which trees are not logged in
+ * result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
  */
 int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result, struct error *err);
 
@@ -50,8 +57,9 @@ void plan_build_free(struct sandbox_plan *c);
 /* What a program finds in its environment. */
 
 /*
- * Adds the environment to a plan: PATH, HOME, LANG, TMPDIR, the kind of the terminal with --tty, and what was named (--inherit-env, --env). Nothing else of the
- * caller's. Returns 0, or -1 with RESOURCES_EXHAUSTED.
+ * Adds the environment to a plan: PATH, HOME, LANG, TMPDIR, the kind of the terminal with --tty,
+ * and what was named (--inherit-env, --env). Nothing else of the caller's. Returns 0, or -1 with
+ * RESOURCES_EXHAUSTED.
  */
 int environment_add(struct plan_builder *b, const struct options *o, const char *home, const char *temporary, struct error *err);
 

@@ -2,8 +2,9 @@
 /*
  * Composing a view. See plan_view.h.
  *
- * A place inside another one's tree has to exist there before something can be mounted on it, and the view is read-only: so the configuration has every such place, and
- * shows an empty directory or file where the host has nothing. Nothing is ever made on the host.
+ * A place inside another one's tree has to exist there before something can be mounted on it, and
+ * the view is read-only: so the configuration has every such place, and shows an empty directory or
+ * file where the host has nothing. Nothing is ever made on the host.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -32,7 +33,10 @@ static bool has_scratch(const struct options *o)
 	return false;
 }
 
-/* Of two named places that are one the second would cover the first without a word. The same object named twice is no harm; with --scratch it can be written to. */
+/*
+ * Of two named places that are one the second would cover the first without a word. The same object
+ * named twice is no harm; with --scratch it can be written to.
+ */
 static int check_places(const struct options *o, struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++)
@@ -235,7 +239,8 @@ int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct s
 /*
  * Taking up the rules of a view.
  *
- * A slip in a rule that hides must not pass for a rule: what could never match, or could match but never hide, is refused with a word on what is wrong with it.
+ * A slip in a rule that hides must not pass for a rule: what could never match, or could match but
+ * never hide, is refused with a word on what is wrong with it.
  */
 
 /* Takes out slashes that follow a slash. */
@@ -257,7 +262,10 @@ static char *join(const char *directory, const char *rest)
 	return asprintf(&whole, "%s/%s", directory, rest) < 0 ? NULL : whole;
 }
 
-/* A path or pattern of the caller's: "~", "./" and "../" at its start become what they stand for. A new string, or NULL. */
+/*
+ * A path or pattern of the caller's: "~", "./" and "../" at its start become what they stand for. A
+ * new string, or NULL.
+ */
 static char *expand(const char *text, bool is_path)
 {
 	bool from_here = strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0;
@@ -283,7 +291,10 @@ static bool lies_in(const char *path, const char *directory)
 	return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* The tree that is shown as a bind and has everything in it that a pattern can match; NULL when there is none, or a tree of the view has it, too. */
+/*
+ * The tree that is shown as a bind and has everything in it that a pattern can match; NULL when
+ * there is none, or a tree of the view has it, too.
+ */
 static const char *bound_tree(const char *pattern, const struct plan_bind *rows, size_t count, const struct plan_builder *b)
 {
 	char *directory = strdup(pattern), *real = NULL, *slash = NULL;
@@ -309,7 +320,10 @@ static const char *bound_tree(const char *pattern, const struct plan_bind *rows,
 	return found;
 }
 
-/* The tree whose place inside the sandbox a pattern speaks of, where the host has no such path; NULL when it may be one of the host's. */
+/*
+ * The tree whose place inside the sandbox a pattern speaks of, where the host has no such path;
+ * NULL when it may be one of the host's.
+ */
 static const struct plan_bind *place_meant(const char *pattern, const struct plan_bind *rows, size_t count, const struct plan_builder *b)
 {
 	const struct plan_bind *found = NULL;
@@ -347,7 +361,10 @@ static int add_pattern(const char *item, const struct plan_bind *rows, size_t co
 	return status;
 }
 
-/* What the host has at the beginning of FILE=CONTENT: 'd' for a directory, 'f' for anything else, 0 for nothing. */
+/*
+ * What the host has at the beginning of FILE=CONTENT: 'd' for a directory, 'f' for anything else, 0
+ * for nothing.
+ */
 static char kind_of(const char *item, size_t length)
 {
 	char *beginning = strndup(item, length), *path = beginning ? expand(beginning, true) : NULL, kind = 0;
@@ -360,7 +377,10 @@ static char kind_of(const char *item, size_t length)
 	return kind;
 }
 
-/* The = behind FILE, which may have some itself: in directories that are there, or as the longest name that is. */
+/*
+ * The = behind FILE, which may have some itself: in directories that are there, or as the longest
+ * name that is.
+ */
 static const char *end_of_file(const char *item)
 {
 	const char *base = item, *found;

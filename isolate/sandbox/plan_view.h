@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a plan that is about the view: which trees go through it, and the configuration of its server. */
+/*
+ * The part of a plan that is about the view: which trees go through it, and the configuration of
+ * its server.
+ */
 #ifndef CORDON_ISOLATE_SANDBOX_PLAN_VIEW_H
 #define CORDON_ISOLATE_SANDBOX_PLAN_VIEW_H
 
@@ -12,9 +15,10 @@
 int plan_view_check(const struct sandbox_request *in, struct error *err);
 
 /*
- * To be called when every bind is in the plan; those that were named carry PLAN_BIND_VIEW. Puts the binds in an order in which none covers another, numbers those that go
- * through the view, and makes the server's configuration, out->view_config, and the room for the mount, out->view_index, where there are any. Says in c and unlogged
- * what came of it. 0 or -1.
+ * To be called when every bind is in the plan; those that were named carry PLAN_BIND_VIEW. Puts the
+ * binds in an order in which none covers another, numbers those that go through the view, and makes
+ * the server's configuration, out->view_config, and the room for the mount, out->view_index, where
+ * there are any. Says in c and unlogged what came of it. 0 or -1.
  */
 int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct confinement *c, struct view_summary *summary,
 		 struct error *err);
@@ -22,8 +26,9 @@ int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct s
 /* The rules of a view as the caller gave them, on their way into the server's configuration. */
 
 /*
- * Adds the patterns of --hide and the stand-ins of --mask to config. rows: the binds of the plan b, by which a rule is refused that could never hold because it is about
- * what is shown as a bind. 0, or -1 with BAD_OPTION.
+ * Adds the patterns of --hide and the stand-ins of --mask to config. rows: the binds of the plan b,
+ * by which a rule is refused that could never hold because it is about what is shown as a bind. 0,
+ * or -1 with BAD_OPTION.
  */
 int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err);
 

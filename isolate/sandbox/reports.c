@@ -2,8 +2,10 @@
 /*
  * Reports from inside, and what follows from them. See reports.h.
  *
- * A report has a fixed size and is checked before anything is done with it; one that is malformed ends the execution. Descriptors that come along are taken by
- * the handler that wants them, and closed otherwise. A report of a kind that has already come changes nothing: neither the start nor the end can be reported twice.
+ * A report has a fixed size and is checked before anything is done with it; one that is malformed
+ * ends the execution. Descriptors that come along are taken by the handler that wants them, and
+ * closed otherwise. A report of a kind that has already come changes nothing: neither the start nor
+ * the end can be reported twice.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -64,7 +66,9 @@ static void on_seen(struct execution *x, const struct report *r, int *fds, size_
 
 static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 {
-	/* The clock stops only when the caller asked: a program that stops itself spends its time. */
+	/*
+	 * The clock stops only when the caller asked: a program that stops itself spends its time.
+	 */
 	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
 		return;
 	if (paused) {
@@ -133,7 +137,10 @@ static void on_terminal(struct execution *x, int master)
 		loop_relay_input(x, false);
 }
 
-/* What is written to each --scratch; it comes with the root, also where the program itself runs in a namespace below. */
+/*
+ * What is written to each --scratch; it comes with the root, also where the program itself runs in
+ * a namespace below.
+ */
 static void take_scratch(struct execution *x, int *fds, size_t count)
 {
 	for (size_t i = x->plan.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {

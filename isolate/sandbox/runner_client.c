@@ -2,8 +2,10 @@
 /*
  * Talking to the runner. See runner_client.h.
  *
- * The reply was written by a process that ran hostile code. It is copied once, checked for its shape, and each part is checked for what it claims to be: the value and
- * the details must be JSON by the strict gate, the error becomes one visible line. What fails a check is dropped with a word about it.
+ * The reply was written by a process that ran hostile code. It is copied once, checked for its
+ * shape, and each part is checked for what it claims to be: the value and the details must be JSON
+ * by the strict gate, the error becomes one visible line. What fails a check is dropped with a word
+ * about it.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -96,8 +98,9 @@ static bool read_at(int fd, char *to, size_t from, size_t until)
 }
 
 /*
- * A private copy of the head and of as much as it lays claim to: the file is shared memory, and a copy cannot change between two looks. NULL when the
- * file is none of ours or the claim is beyond it.
+ * A private copy of the head and of as much as it lays claim to: the file is shared memory, and a
+ * copy cannot change between two looks. NULL when the file is none of ours or the claim is beyond
+ * it.
  */
 static char *copy_of(int fd, size_t *length)
 {

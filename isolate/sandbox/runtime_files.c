@@ -2,8 +2,9 @@
 /*
  * What of the host a program is shown. See runtime_files.h.
  *
- * The tables say it all: programs and libraries, and of /etc only what they need and what holds no secrets. Users, groups, names and resolvers are made up.
- * Paths are handed on as they were given: they are opened once, inside, by the process that mounts them.
+ * The tables say it all: programs and libraries, and of /etc only what they need and what holds no
+ * secrets. Users, groups, names and resolvers are made up. Paths are handed on as they were given:
+ * they are opened once, inside, by the process that mounts them.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -35,9 +36,9 @@ enum {
 };
 
 /*
- * The system runtime, and public configuration of the programs in it: what is world-readable and holds no
- * secrets in. COMMANDS_ONLY: of no use to a function body. COPIED: a
- * small file, for which a mount of its own would cost more than its text.
+ * The system runtime, and public configuration of the programs in it: what is world-readable and
+ * holds no secrets in. COMMANDS_ONLY: of no use to a function body. COPIED: a small file, for which
+ * a mount of its own would cost more than its text.
  */
 static const struct { const char *path; unsigned flags; const char *why; } RUNTIME[] = {
 	{ "/usr", 0, "programs and libraries" },
@@ -92,7 +93,10 @@ static const struct { const char *path, *content, *content_online; } ETC[] = {
 	  "passwd: files\ngroup: files\nhosts: files dns\n" },
 };
 
-/* A small file of the host's, as it is now. One that cannot be read is empty, or left out if it is optional. */
+/*
+ * A small file of the host's, as it is now. One that cannot be read is empty, or left out if it is
+ * optional.
+ */
 static void add_host_file(struct plan_builder *b, const char *path, bool is_optional)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -154,7 +158,10 @@ static void add_runtime(struct plan_builder *b, const struct options *o, bool is
 		add_matches(b, runtime_flags(o));
 }
 
-/* A program that asks how much memory there is hears of its limit, if that is below what the host has. */
+/*
+ * A program that asks how much memory there is hears of its limit, if that is below what the host
+ * has.
+ */
 static void add_meminfo(struct plan_builder *b, const struct confine_limits *limits)
 {
 	static const char *const LINES[] = { "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached", "Active",
@@ -172,7 +179,9 @@ static void add_meminfo(struct plan_builder *b, const struct confine_limits *lim
 	buffer_free(&text);
 }
 
-/* passwd(5), group(5): the program's user stands first, since it may have one of the other numbers. */
+/*
+ * passwd(5), group(5): the program's user stands first, since it may have one of the other numbers.
+ */
 static void add_accounts(struct plan_builder *b, const struct confine_limits *limits)
 {
 	char text[256];
@@ -236,7 +245,10 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 	return 0;
 }
 
-/* The same place is named with --scratch, too: that has what this shows, and can be written to (plan_view_check() saw that it is the same object). */
+/*
+ * The same place is named with --scratch, too: that has what this shows, and can be written to
+ * (plan_view_check() saw that it is the same object).
+ */
 static bool is_replaced(const struct options *o, const struct bind *named)
 {
 	for (size_t i = 0; !named->scratch && i < o->ro_count; i++)
@@ -255,7 +267,10 @@ int runtime_add_named(struct plan_builder *b, const struct options *o, struct ru
 		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
 			return -1;
 	}
-	/* connect(2) asks for the right to write to the socket alone, so a read-only bind is enough; through FUSE nothing listens. */
+	/*
+	 * connect(2) asks for the right to write to the socket alone, so a read-only bind is
+	 * enough; through FUSE nothing listens.
+	 */
 	for (size_t i = 0; i < o->host_sockets.count; i++) {
 		const char *path = o->host_sockets.items[i];
 

@@ -8,8 +8,9 @@
 #include "isolate/wire/body_request.h"
 
 /*
- * Adds the system runtime, public configuration and the made-up files of /etc to a plan; a body is shown
- * less. limits: ids and memory of the program. With the host's network its names and resolvers are the host's.
+ * Adds the system runtime, public configuration and the made-up files of /etc to a plan; a body is
+ * shown less. limits: ids and memory of the program. With the host's network its names and
+ * resolvers are the host's.
  */
 void runtime_add(struct plan_builder *b, const struct options *o, const struct confine_limits *limits, bool is_body);
 
@@ -17,8 +18,9 @@ void runtime_add(struct plan_builder *b, const struct options *o, const struct c
 unsigned runtime_flags(const struct options *o);
 
 /*
- * Adds a tree of the host's at a place inside (flags: PLAN_BIND_...). Where an execution's fresh directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message asks the runner to
- * carry it over. Returns 0, or -1 with BAD_OPTION when there are too many of those.
+ * Adds a tree of the host's at a place inside (flags: PLAN_BIND_...). Where an execution's fresh
+ * directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message asks the runner to carry
+ * it over. Returns 0, or -1 with BAD_OPTION when there are too many of those.
  */
 int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags, struct runner_spawn *spawn, struct error *err);
 

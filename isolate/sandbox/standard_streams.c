@@ -2,8 +2,9 @@
 /*
  * Output and input of a program. See standard_streams.h.
  *
- * Memory is bounded by the limit: what is over it is read, so that the program does not block on it, counted and forgotten. Bytes are not looked at here; they become
- * text when the record is written.
+ * Memory is bounded by the limit: what is over it is read, so that the program does not block on
+ * it, counted and forgotten. Bytes are not looked at here; they become text when the record is
+ * written.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,8 +27,9 @@
 #include "isolate/base/clock.h"
 
 /*
- * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking, by its /proc name; a socket has MSG_DONTWAIT, and a file
- * never makes a writer wait. A file must not be opened anew: it would lose its offset and O_APPEND.
+ * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking,
+ * by its /proc name; a socket has MSG_DONTWAIT, and a file never makes a writer wait. A file must
+ * not be opened anew: it would lose its offset and O_APPEND.
  */
 static int open_sink(struct capture *c, int fd)
 {
@@ -84,7 +86,10 @@ void capture_pass(struct capture *c)
 		} else if (wrote < 0 && errno == EAGAIN) {
 			return;
 		} else if (wrote == 0 || errno != EINTR) {
-			/* The reader is gone: so is the stream, and the program's next write meets a broken pipe. */
+			/*
+			 * The reader is gone: so is the stream, and the program's next write meets
+			 * a broken pipe.
+			 */
 			c->pass_errno = wrote < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
 			c->start = c->end = 0;
 			close_source(c);
@@ -175,9 +180,10 @@ void capture_finish(struct capture *c, int64_t deadline_us)
 /*
  * Feeding a program.
  *
- * The source keeps its flags, so it is read once for each time that it is said to be ready, which cannot block. What epoll(7) refuses (files, /dev/null,
- * /dev/zero) never makes a reader wait, so it is read whenever the program has room. The sink is ours and non-blocking. A program that does not read costs
- * one block of memory and nothing else.
+ * The source keeps its flags, so it is read once for each time that it is said to be ready, which
+ * cannot block. What epoll(7) refuses (files, /dev/null, /dev/zero) never makes a reader wait, so
+ * it is read whenever the program has room. The sink is ours and non-blocking. A program that does
+ * not read costs one block of memory and nothing else.
  */
 
 #define BLOCKS_AT_ONCE 16 /* /dev/zero never ends, and the loop has more to do */
@@ -261,7 +267,10 @@ static void give(struct stdin_relay *f)
 		close_sink(f);
 }
 
-/* In the middle of a line the first of these ends the line, and only the next one the file: termios(3), VEOF. */
+/*
+ * In the middle of a line the first of these ends the line, and only the next one the file:
+ * termios(3), VEOF.
+ */
 static void end_source(struct stdin_relay *f)
 {
 	static const char END_OF_FILE[] = { 4, 4 };

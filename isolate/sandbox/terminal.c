@@ -2,9 +2,11 @@
 /*
  * Relaying a terminal. See terminal.h.
  *
- * The program has a pseudo-terminal inside its own /dev/pts, so it can neither type into the caller's terminal nor change its settings; bytes are moved
- * by hand. The caller's settings are changed only from the foreground (SIGTTOU is blocked around it), and given back on every way out: when this process is killed, by a
- * keeper (cordon-init in another role) that waits for the end of a pipe.
+ * The program has a pseudo-terminal inside its own /dev/pts, so it can neither type into the
+ * caller's terminal nor change its settings; bytes are moved by hand. The caller's settings are
+ * changed only from the foreground (SIGTTOU is blocked around it), and given back on every way out:
+ * when this process is killed, by a keeper (cordon-init in another role) that waits for the end of
+ * a pipe.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -64,19 +66,26 @@ static void start_keeper(struct terminal *t)
 	posix_spawn_file_actions_adddup2(&actions, t->fd, 1); /* first: it mostly is descriptor 0 */
 	posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* no key that is typed signals it */
+	/* no key that is typed signals it */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
 	code = posix_spawn(&t->keeper_pid, path, &actions, &attributes, argv, env);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[0]);
-	/* The settings fit a pipe's atomic write; they go along because the keeper may look only after they have changed. */
+	/*
+	 * The settings fit a pipe's atomic write; they go along because the keeper may look only
+	 * after they have changed.
+	 */
 	if (code == 0 && write(ends[1], &t->before, sizeof t->before) == sizeof t->before)
 		t->keeper = ends[1];
 	else
 		close(ends[1]);
 }
 
-/* A byte means that all is well: then the keeper leaves the terminal alone, which another program may own by now. */
+/*
+ * A byte means that all is well: then the keeper leaves the terminal alone, which another program
+ * may own by now.
+ */
 static void dismiss_keeper(struct terminal *t)
 {
 	ssize_t wrote;

@@ -11,7 +11,8 @@ struct terminal {
 	int fd;                 /* the caller's terminal, or -1 */
 	int master;             /* the program's terminal, or -1 */
 	bool raw;
-	int keeper;             /* pipe to the process that restores the settings when we cannot, or -1 */
+	/* pipe to the process that restores the settings when we cannot, or -1 */
+	int keeper;
 	pid_t keeper_pid;
 	struct termios before;
 };
@@ -19,7 +20,10 @@ struct terminal {
 /* The window size of a terminal; 0 x 0 when it has none. */
 void terminal_window(int fd, unsigned *rows, unsigned *columns);
 
-/* Puts the caller's terminal into raw mode, if this process is in its foreground. Does nothing when fd is no terminal. */
+/*
+ * Puts the caller's terminal into raw mode, if this process is in its foreground. Does nothing when
+ * fd is no terminal.
+ */
 void terminal_begin(struct terminal *t, int fd);
 
 /* Gives the caller's terminal its settings back. Safe to call at any time, any number of times. */

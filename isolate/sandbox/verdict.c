@@ -2,8 +2,9 @@
 /*
  * Reaching a verdict. See verdict.h.
  *
- * What the code did is a result, what cordon could not do is a failure; what separates the two is whether the program was started. The error line says the first cause:
- * a timeout before the signal that carried it out, a memory limit before the kill.
+ * What the code did is a result, what cordon could not do is a failure; what separates the two is
+ * whether the program was started. The error line says the first cause: a timeout before the signal
+ * that carried it out, a memory limit before the kill.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -168,7 +169,10 @@ int verdict_reach(const struct verdict_facts *f, struct record *r, struct error 
 	if (!f->program_started && r->signal == 0)
 		return f->is_body ? runner_failure(f, err) : error_set(err, FAILURE_INTERNAL, 0, "the sandbox ended before the program was started");
 	if (!f->ended && r->signal == 0)
-		r->signal = SIGKILL; /* PID 1 ended without a report: it was killed from outside, or did not end in time */
+		/*
+		 * PID 1 ended without a report: it was killed from outside, or did not end in time
+		 */
+		r->signal = SIGKILL;
 	if (r->timed_out) {
 		snprintf(sentence, sizeof sentence, "sandbox execution timed out after %.2fs", (double)r->timeout_us / 1e6);
 		say(r, "Timeout", sentence);

@@ -33,7 +33,10 @@
 #define STEP_MS 100
 #define FINISH_MS 500
 
-/* What the caller asks for meanwhile: to end, which is done at once, or something for the program, which is kept. */
+/*
+ * What the caller asks for meanwhile: to end, which is done at once, or something for the program,
+ * which is kept.
+ */
 static bool is_interrupted(struct view_client *s, int interrupts)
 {
 	unsigned char numbers[16];
@@ -50,7 +53,10 @@ static bool is_interrupted(struct view_client *s, int interrupts)
 	return s->interrupted != 0;
 }
 
-/* Waits for the first word. The server goes through directories of the caller's, and they may be slow. */
+/*
+ * Waits for the first word. The server goes through directories of the caller's, and they may be
+ * slow.
+ */
 static int await_word(struct view_client *s, int interrupts, struct error *err)
 {
 	struct pollfd polled[2] = { { s->launch.control, POLLIN, 0 }, { interrupts, POLLIN, 0 } };
@@ -131,7 +137,8 @@ out:
 	if (null >= 0)
 		close(null);
 	if (mount < 0)
-		view_client_kill(s); /* it may be stopped, or wait for a file system that does not answer */
+		/* it may be stopped, or wait for a file system that does not answer */
+		view_client_kill(s);
 	return mount;
 }
 
@@ -146,7 +153,10 @@ static const char *rule_name(const struct view_client *s, int rule)
 	return policy_rule_id(s->policy, rule);
 }
 
-/* Notes a refusal among the most frequent. A full table lets go of its rarest entry, so what is refused often stays. */
+/*
+ * Notes a refusal among the most frequent. A full table lets go of its rarest entry, so what is
+ * refused often stays.
+ */
 static void count_refusal(struct view_client *s, const struct event *e)
 {
 	struct view_summary *sum = s->summary;
@@ -270,8 +280,10 @@ void view_client_close(struct view_client *s, int wait_ms)
 /*
  * What would have allowed it.
  *
- * Advice that does not work is worse than none, so it is given only where the rule decided by this very name, and not where the file is hidden under another one, where the user's own rule names
- * the same path (of two equal rules the one that hides wins), or where the name cannot be written as the option's value.
+ * Advice that does not work is worse than none, so it is given only where the rule decided by this
+ * very name, and not where the file is hidden under another one, where the user's own rule names
+ * the same path (of two equal rules the one that hides wins), or where the name cannot be written
+ * as the option's value.
  */
 
 static bool is_text(const char *text)
@@ -306,7 +318,10 @@ static void add_word(struct buffer *out, const char *text)
 		buffer_add_text(out, "'");
 }
 
-/* The option for what is shown from one place at another, or NULL. After a colon the place inside would begin, so with one it is written out; a component that ends in one is ambiguous. */
+/*
+ * The option for what is shown from one place at another, or NULL. After a colon the place inside
+ * would begin, so with one it is written out; a component that ends in one is ambiguous.
+ */
 static char *say(const char *option, const char *source, const char *target)
 {
 	struct buffer out = BUFFER_INIT;
@@ -344,7 +359,10 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	return say("--ro", r->path, r->path);
 }
 
-/* Where a directory of the host's is shown by what was named at one place; NULL for nowhere. The caller's. */
+/*
+ * Where a directory of the host's is shown by what was named at one place; NULL for nowhere. The
+ * caller's.
+ */
 static char *place_of(const struct bind *named, const char *directory, bool *is_itself)
 {
 	char *real = realpath(named->source, NULL), *place = NULL;
@@ -359,7 +377,10 @@ static char *place_of(const struct bind *named, const char *directory, bool *is_
 	return place;
 }
 
-/* The option for a directory at the place where it is shown, or NULL: where it is shown at two it is ambiguous. only_itself: it must be what was named. */
+/*
+ * The option for a directory at the place where it is shown, or NULL: where it is shown at two it
+ * is ambiguous. only_itself: it must be what was named.
+ */
 static char *say_directory(const struct options *o, const char *directory, bool only_itself)
 {
 	char *place = NULL, *advice = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiled filters, as constants, and the one call that installs one. See generate.c for what is in them. */
+/*
+ * The compiled filters, as constants, and the one call that installs one. See generate.c for what
+ * is in them.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -42,7 +45,10 @@ int filter_install(enum seccomp_profile profile, struct error *err)
 
 int filter_install_notifying(const struct confine_limits *limits, int *listener, struct error *err)
 {
-	/* A call that waits for its answer is not interrupted by mere signals, where the kernel can (5.19). */
+	/*
+	 * A call that waits for its answer is not interrupted by mere signals, where the kernel can
+	 * (5.19).
+	 */
 	static const unsigned FLAGS[] = { SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, SECCOMP_FILTER_FLAG_NEW_LISTENER };
 	enum seccomp_profile profile = (enum seccomp_profile)limits->profile;
 	const struct sock_fprog *filter;

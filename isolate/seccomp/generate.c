@@ -2,10 +2,12 @@
 /*
  * Compiles the system call filters at build time.
  *
- * libseccomp turns syscalls.def into one BPF program a profile, and this prints them as C arrays. A run then installs a constant: nothing is
- * compiled, cached on disk or linked at run time. What the table does not allow is refused with EPERM, and so is a foreign ABI (x32, i386). Numbers
- * that libseccomp does not know, being newer than it or never assigned, get ENOSYS, so that libraries fall back: a few instructions before its program
- * see to that (preamble.c), since libseccomp itself has one default answer only. Nothing is ever killed.
+ * libseccomp turns syscalls.def into one BPF program a profile, and this prints them as C arrays. A
+ * run then installs a constant: nothing is compiled, cached on disk or linked at run time. What the
+ * table does not allow is refused with EPERM, and so is a foreign ABI (x32, i386). Numbers that
+ * libseccomp does not know, being newer than it or never assigned, get ENOSYS, so that libraries
+ * fall back: a few instructions before its program see to that (preamble.c), since libseccomp
+ * itself has one default answer only. Nothing is ever killed.
  *
  * seccomp(2), seccomp_rule_add(3), seccomp_export_bpf(3).
  */
@@ -81,7 +83,10 @@ static void die(const char *what, int error)
 	exit(1);
 }
 
-/* The number of a call on this architecture, or -1 where it does not exist. A name that no architecture has is a slip in the table. */
+/*
+ * The number of a call on this architecture, or -1 where it does not exist. A name that no
+ * architecture has is a slip in the table.
+ */
 static int number_of(const char *name)
 {
 	int number = seccomp_syscall_resolve_name(name);
@@ -175,7 +180,10 @@ static void allow_ioctl(scmp_filter_ctx ctx)
 	}
 }
 
-/* fcntl(2) but for F_SETLEASE: a lease on a file of the host's holds up the host's programs that open it. */
+/*
+ * fcntl(2) but for F_SETLEASE: a lease on a file of the host's holds up the host's programs that
+ * open it.
+ */
 static void allow_fcntl(scmp_filter_ctx ctx)
 {
 	static const int NUMBERS[] = { SCMP_SYS(fcntl), SCMP_SYS(fcntl64) };
@@ -188,7 +196,10 @@ static void allow_fcntl(scmp_filter_ctx ctx)
 		}
 }
 
-/* Internet sockets are TCP, UDP and ICMP echo: the other protocols are kernel code that few programs need. */
+/*
+ * Internet sockets are TCP, UDP and ICMP echo: the other protocols are kernel code that few
+ * programs need.
+ */
 static void allow_internet(scmp_filter_ctx ctx)
 {
 	static const int FAMILIES[] = { AF_INET, AF_INET6 };
@@ -245,8 +256,10 @@ static void allow_personality(scmp_filter_ctx ctx)
 }
 
 /*
- * Calls that set limits or priorities of a process named by its id. A program's user is PID 1's user, too, and PID 1 is what watches the limits: without descriptors, on no
- * CPU or at the lowest priority it would not. In a process namespace of its own a program may name any process but that one, elsewhere only itself (0).
+ * Calls that set limits or priorities of a process named by its id. A program's user is PID 1's
+ * user, too, and PID 1 is what watches the limits: without descriptors, on no CPU or at the lowest
+ * priority it would not. In a process namespace of its own a program may name any process but that
+ * one, elsewhere only itself (0).
  */
 static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 {
@@ -270,8 +283,9 @@ static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 }
 
 /*
- * A program may narrow itself with filters of its own, but not with a listener: of two filters that notify the later one's listener is asked, and it might let through what this one
- * refuses. The kernel allows one listener only, yet that of a supervisor that has died no longer counts.
+ * A program may narrow itself with filters of its own, but not with a listener: of two filters that
+ * notify the later one's listener is asked, and it might let through what this one refuses. The
+ * kernel allows one listener only, yet that of a supervisor that has died no longer counts.
  */
 static void allow_filters(scmp_filter_ctx ctx)
 {
@@ -286,7 +300,10 @@ static void mark(int number)
 		decided[number] = 1;
 }
 
-/* openat(2) for reading and nothing else. openat2(2) has its flags in memory, where a filter cannot see them; the server has no right to write anyway. */
+/*
+ * openat(2) for reading and nothing else. openat2(2) has its flags in memory, where a filter cannot
+ * see them; the server has no right to write anyway.
+ */
 static void allow_opening(scmp_filter_ctx ctx)
 {
 	const struct scmp_arg_cmp reading = masked(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
@@ -341,8 +358,10 @@ static void print_instruction(struct sock_filter instruction)
 }
 
 /*
- * With notifies, every refusal becomes a notification: the same program to the instruction, so what is allowed cannot differ. "There is no such call" (ENOSYS) stays what
- * it is: libraries ask for newer calls all the time, and that is no refusal. `about` says which allowed calls are notified, too.
+ * With notifies, every refusal becomes a notification: the same program to the instruction, so what
+ * is allowed cannot differ. "There is no such call" (ENOSYS) stays what it is: libraries ask for
+ * newer calls all the time, and that is no refusal. `about` says which allowed calls are notified,
+ * too.
  */
 static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies, unsigned about)
 {

@@ -2,8 +2,10 @@
 /*
  * What every filter begins with. See preamble.h.
  *
- * libseccomp has one default answer, and no way to say "this argument has any value but that one" of a pointer beside another rule for the same call. Both are a few instructions, which
- * are written here: they decide what they are for and leave all else, by falling through, to the program that follows. So nothing that it refuses can be allowed here.
+ * libseccomp has one default answer, and no way to say "this argument has any value but that one"
+ * of a pointer beside another rule for the same call. Both are a few instructions, which are
+ * written here: they decide what they are for and leave all else, by falling through, to the
+ * program that follows. So nothing that it refuses can be allowed here.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -46,7 +48,10 @@ static int is_known(uint32_t number)
 	return known;
 }
 
-/* The numbers above the highest known one, and in runs of eight and more below it (x86-64 has one). Returns how many runs. */
+/*
+ * The numbers above the highest known one, and in runs of eight and more below it (x86-64 has one).
+ * Returns how many runs.
+ */
 #define MOST_RUNS 16
 static size_t find_unknown_numbers(uint32_t runs[MOST_RUNS][2])
 {
@@ -91,7 +96,8 @@ static size_t half(int argument, int high)
 /* Instructions that notify a watched call, with the number of the call loaded before and after. */
 static size_t watch_one(const struct watched_call *w, struct sock_filter *out)
 {
-	static const size_t LENGTHS[] = { [ALWAYS] = 1, [UNLESS] = 6 }; /* of what follows the comparison of the number */
+	/* of what follows the comparison of the number */
+	static const size_t LENGTHS[] = { [ALWAYS] = 1, [UNLESS] = 6 };
 	size_t count = 0;
 	int number = seccomp_syscall_resolve_name(w->name);
 

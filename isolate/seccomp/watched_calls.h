@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call is about that a filter's listener is notified of. Bits, so that a filter can say which it notifies. */
+/*
+ * What a call is about that a filter's listener is notified of. Bits, so that a filter can say
+ * which it notifies.
+ */
 #ifndef CORDON_ISOLATE_SECCOMP_WATCHED_CALLS_H
 #define CORDON_ISOLATE_SECCOMP_WATCHED_CALLS_H
 

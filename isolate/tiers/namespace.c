@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tier namespace: user, mount, PID, network, IPC, UTS and cgroup namespaces that an ordinary user can make, a root of its own, no capabilities, a system
- * call filter. Does not stop an attack on the kernel that every process of the host shares.
+ * Tier namespace: user, mount, PID, network, IPC, UTS and cgroup namespaces that an ordinary user
+ * can make, a root of its own, no capabilities, a system call filter. Does not stop an attack on
+ * the kernel that every process of the host shares.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tier subprocess: a process with resource limits, a system call filter, no_new_privs, a clean environment and descriptors, and a working directory that goes
- * with it. For hosts without user namespaces. It hides no files and no processes: it bounds accidents, and the record says so.
+ * Tier subprocess: a process with resource limits, a system call filter, no_new_privs, a clean
+ * environment and descriptors, and a working directory that goes with it. For hosts without user
+ * namespaces. It hides no files and no processes: it bounds accidents, and the record says so.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * Actions. See action.h.
  *
- * Parameters are read once, into one structure (action_params.c); what each action needs of them it finds there, checked. The table of actions says which scope one needs and how
- * its library is opened, so neither can be forgotten in one of them.
+ * Parameters are read once, into one structure (action_params.c); what each action needs of them it
+ * finds there, checked. The table of actions says which scope one needs and how its library is
+ * opened, so neither can be forgotten in one of them.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,7 +20,6 @@
 #include "isolate/base/trace.h"
 #include "isolate/tools/action_state.h"
 #include "isolate/tools/tool_show.h"
-#include "isolate/tools/transfer.h"
 
 enum opening { CREATE, OPEN, EACH };
 
@@ -155,7 +155,10 @@ static int promote(struct acting *a)
 	return acting_write_item(a, item.id);
 }
 
-/* A decision against the promoted version may restore the one before it: that is an event and a member of the answer, too. */
+/*
+ * A decision against the promoted version may restore the one before it: that is an event and a
+ * member of the answer, too.
+ */
 static int emit_restored(struct acting *a, const struct item *restored)
 {
 	struct tool_event t = acting_event(a, restored);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be done with tools, each as one function from JSON to JSON: the same for the command line, which calls it in its own process, and for the daemon, which does in a worker.
+ * What can be done with tools, each as one function from JSON to JSON: the same for the command
+ * line, which calls it in its own process, and for the daemon, which does in a worker.
  *
- * An action checks everything that it was given, asks authority_check(), opens one library, and answers after what it wrote is on the disk. Its events are written after that, too.
+ * An action checks everything that it was given, asks authority_check(), opens one library, and
+ * answers after what it wrote is on the disk. Its events are written after that, too.
  */
 #ifndef CORDON_ISOLATE_TOOLS_ACTION_H
 #define CORDON_ISOLATE_TOOLS_ACTION_H
@@ -15,18 +17,21 @@ struct action_request {
 	const char *name;            /* "tool.spawn" */
 	const char *params;          /* a JSON object that passed a gate */
 	size_t length;
-	const char *base;            /* where libraries are (store_base); taken before the environment is the caller's */
+	/* where libraries are (store_base); taken before the environment is the caller's */
+	const char *base;
 	struct authority authority;
 	const char *execution_id;    /* of a call; NULL: a fresh one */
 	int control;                 /* as in struct streams; -1: none */
 	int events;                  /* events go here, a line each; -1: nowhere */
-	enum tool_policy policy;     /* of a tool whose name is new to its library; threshold where nothing was said */
+	/* of a tool whose name is new to its library; threshold where nothing was said */
+	enum tool_policy policy;
 	int64_t threshold;           /* and after how many calls; 0: the policy's own */
 };
 
 struct action_answer {
 	struct buffer result;        /* JSON: the result, when it succeeded */
-	struct buffer data;          /* JSON: what belongs to a failure beside it (the record of a validation), or empty */
+	/* JSON: what belongs to a failure beside it (the record of a validation), or empty */
+	struct buffer data;
 	int status;                  /* what the command line ends with: 0, 1, 2 */
 };
 
@@ -36,11 +41,17 @@ struct action_answer {
 bool action_exists(const char *name);
 bool action_runs_code(const char *name);
 
-/* Performs it. Returns 0 with a result, or -1 with an error; a result with a status other than 0 is about code that failed. */
+/*
+ * Performs it. Returns 0 with a result, or -1 with an error; a result with a status other than 0 is
+ * about code that failed.
+ */
 int action_perform(const struct action_request *r, struct action_answer *answer, struct error *err);
 void action_answer_free(struct action_answer *answer);
 
-/* The exit status for a failure of an action: 2 for what validation or the arguments refused, 64 for usage, 125 else. */
+/*
+ * The exit status for a failure of an action: 2 for what validation or the arguments refused, 64
+ * for usage, 125 else.
+ */
 int action_exit_status(const struct error *err);
 
 #endif

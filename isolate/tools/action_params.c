@@ -2,8 +2,9 @@
 /*
  * The parameters of actions. See action_state.h.
  *
- * A table has each with the function that reads it; ids and names are checked here, before anything is done with them. A parameter that an action has no use for was refused by the
- * protocol, or was never written by the command line.
+ * A table has each with the function that reads it; ids and names are checked here, before anything
+ * is done with them. A parameter that an action has no use for was refused by the protocol, or was
+ * never written by the command line.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * The two actions that run something: spawn, which validates, and call.
  *
- * What holds a call comes from the specification that was approved: imports and limits are the tool's, and the caller's options cannot widen them. The code that runs is the row whose
- * hash was checked when it was read, and the answer is given after the run was counted.
+ * What holds a call comes from the specification that was approved: imports and limits are the
+ * tool's, and the caller's options cannot widen them. The code that runs is the row whose hash was
+ * checked when it was read, and the answer is given after the run was counted.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,7 +27,10 @@
 #define VALIDATION_SECONDS "60"
 #define VALIDATION_MEGABYTES "1024"
 
-/* Of the names that one call touched; more are not kept, nor is what is beyond NAME_MOST bytes of one. */
+/*
+ * Of the names that one call touched; more are not kept, nor is what is beyond NAME_MOST bytes of
+ * one.
+ */
 #define TOUCHED_MOST 500
 #define NAME_MOST 1024
 
@@ -127,7 +131,10 @@ static char *error_line(const struct record *r)
 
 /* ---- spawn ---- */
 
-/* The name that a specification says it has, when it is one; for the events of one that was refused. */
+/*
+ * The name that a specification says it has, when it is one; for the events of one that was
+ * refused.
+ */
 static void guess_name(struct acting *a, struct json_slice spec)
 {
 	char name[IDENTITY_ROOM];
@@ -149,7 +156,10 @@ static int emit_refused(struct acting *a, bool by_validation)
 	return -1;
 }
 
-/* Validates the implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data. */
+/*
+ * Validates the implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in
+ * the answer's data.
+ */
 static int validate(struct acting *a, struct performance *p)
 {
 	char *line;

@@ -17,7 +17,8 @@ struct acting {
 	struct json_writer w;                /* over answer->result; an object is open */
 	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
 	bool all_users, has_name, has_policy, keep;
-	int64_t first;                       /* the number of the first line of an import, for messages */
+	/* the number of the first line of an import, for messages */
+	int64_t first;
 	struct reference reference;
 	enum tool_policy policy;
 	int64_t threshold;
@@ -40,7 +41,10 @@ struct tool_event acting_event(const struct acting *a, const struct item *item);
 /* Emits one event to the descriptor of the request. */
 void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t);
 
-/* Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in the answer's data, or with what kept it from being validated. */
+/*
+ * Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in
+ * the answer's data, or with what kept it from being validated.
+ */
 int acting_validate(struct acting *a, const struct spec *spec);
 
 /* Writes the members of an item into the answer. Returns 0 or -1. */

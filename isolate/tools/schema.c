@@ -2,8 +2,9 @@
 /*
  * Reading a schema. See schema.h.
  *
- * One function for each way to read a keyword's value, and the table says which keyword is read by which. Recursion follows the nesting of the document, which the gate bounds.
- * References are resolved when everything else was read.
+ * One function for each way to read a keyword's value, and the table says which keyword is read by
+ * which. Recursion follows the nesting of the document, which the gate bounds. References are
+ * resolved when everything else was read.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,10 @@
 /*
  * Checking a document with a schema. See schema.h.
  *
- * One function a kind of value, each a list of comparisons. What is tried only to see whether it fits (anyOf, oneOf, not) is tried quietly. Every schema that meets a value is a step,
- * and so is every value that is compared whole; when the steps, or the depth of references, are used up the answer is no.
+ * One function a kind of value, each a list of comparisons. What is tried only to see whether it
+ * fits (anyOf, oneOf, not) is tried quietly. Every schema that meets a value is a step, and so is
+ * every value that is compared whole; when the steps, or the depth of references, are used up the
+ * answer is no.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -193,7 +195,10 @@ static bool check_count(struct check *c, uint64_t count, uint64_t least, uint64_
 	return true;
 }
 
-/* pcre2callout(3): before each item of a pattern, at each place where it is tried. Ends a match that costs too much. */
+/*
+ * pcre2callout(3): before each item of a pattern, at each place where it is tried. Ends a match
+ * that costs too much.
+ */
 static int charge_match(pcre2_callout_block *block, void *context)
 {
 	(void)block;
@@ -305,7 +310,10 @@ static int compare_members(const void *a, const void *b)
 	return json_tree_compare(*(const struct json_node *const *)a, *(const struct json_node *const *)b);
 }
 
-/* Whether every required name is there. Both lists are sorted, so that thousands of names cost no more than sorting. */
+/*
+ * Whether every required name is there. Both lists are sorted, so that thousands of names cost no
+ * more than sorting.
+ */
 static bool check_required(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
 {
 	const struct json_node **present;

@@ -53,7 +53,8 @@ struct schema {
 	unsigned types;                        /* 0: any */
 	struct schema_values values, constant;
 	struct schema_bound minimum, maximum, above, below, divisor;
-	uint64_t min_length, max_length, min_items, max_items, min_properties, max_properties; /* NO_COUNT: none */
+	/* NO_COUNT: none */
+	uint64_t min_length, max_length, min_items, max_items, min_properties, max_properties;
 	pcre2_code *pattern;
 	const struct json_node *pattern_text;
 	struct schema *items, *additional, *not_this, *reference;
@@ -68,7 +69,10 @@ struct schema_set {
 	struct schema_members definitions;
 };
 
-/* A schema that is being read: for the two files that do it, schema.c (what holds other schemas) and schema_values.c (what holds values). */
+/*
+ * A schema that is being read: for the two files that do it, schema.c (what holds other schemas)
+ * and schema_values.c (what holds values).
+ */
 
 #define REFERENCES_MAX 4096
 
@@ -97,7 +101,10 @@ const struct json_node *schema_node(const struct reading *r, uint32_t node);
 /* For sorting names: pointers to nodes. */
 int schema_compare_names(const void *a, const void *b);
 
-/* One function for each way in which a keyword's value is read (schema_keywords.def). Each returns 0 or -1. */
+/*
+ * One function for each way in which a keyword's value is read (schema_keywords.def). Each returns
+ * 0 or -1.
+ */
 int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types);
 int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *values);
 int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value);

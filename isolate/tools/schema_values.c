@@ -2,7 +2,8 @@
 /*
  * The values of a schema's keywords: types, numbers, patterns, names. See schema_tree.h.
  *
- * What is read is brought into the form in which it is compared later, once: values in normal form and sorted, names sorted, patterns compiled, with bounds on each.
+ * What is read is brought into the form in which it is compared later, once: values in normal form
+ * and sorted, names sorted, patterns compiled, with bounds on each.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -186,7 +187,10 @@ int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_pl
 	pcre2_set_max_pattern_length(context, PATTERN_MAX);
 	pcre2_set_parens_nest_limit(context, 100);
 	pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
-	/* A callout before each item of the pattern is how a match is charged for, see schema_check.c. */
+	/*
+	 * A callout before each item of the pattern is how a match is charged for, see
+	 * schema_check.c.
+	 */
 	*pattern = pcre2_compile((PCRE2_SPTR)value->bytes, value->length,
 				 PCRE2_AUTO_CALLOUT | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
 	pcre2_compile_context_free(context);

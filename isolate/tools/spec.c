@@ -2,8 +2,9 @@
 /*
  * Specifications. See spec.h.
  *
- * A table has each key with the function that reads it. The hash is over the canonical form of what decides what a call does (implementation, imports, parameters), so white space,
- * the order of keys and the way a string is escaped do not make another tool, and a changed byte of code does.
+ * A table has each key with the function that reads it. The hash is over the canonical form of what
+ * decides what a call does (implementation, imports, parameters), so white space, the order of keys
+ * and the way a string is escaped do not make another tool, and a changed byte of code does.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

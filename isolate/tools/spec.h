@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The specification of a tool (GeneratedToolSpec), as a model writes it and as the library keeps it.
+ * The specification of a tool (GeneratedToolSpec), as a model writes it and as the library keeps
+ * it.
  *
- * Everything is checked here and only here, whether it comes from a file, over the socket or out of the database: strict JSON, no unknown key, every text bounded, parameters
- * that are a schema. What is kept is the canonical form, so that two spellings of one specification are one.
+ * Everything is checked here and only here, whether it comes from a file, over the socket or out of
+ * the database: strict JSON, no unknown key, every text bounded, parameters that are a schema. What
+ * is kept is the canonical form, so that two spellings of one specification are one.
  *
- * parameters is a JSON Schema whose "type" is "object", or the short form: a map of names to schemas, in which a parameter without "default" is required and no other is allowed. The
+ * parameters is a JSON Schema whose "type" is "object", or the short form: a map of names to
+ * schemas, in which a parameter without "default" is required and no other is allowed. The
  * canonical form has the long one.
  */
 #ifndef CORDON_ISOLATE_TOOLS_SPEC_H
@@ -39,22 +42,30 @@ struct spec {
 	double timeout_s, memory_mb;
 	struct buffer parameters;           /* canonical, long form */
 	struct buffer canonical;            /* the whole, one line */
-	char hash[SPEC_HASH_ROOM];          /* sha256 of the canonical form of {allowed_imports, implementation, parameters} */
+	/* sha256 of the canonical form of {allowed_imports, implementation, parameters} */
+	char hash[SPEC_HASH_ROOM];
 	struct json_tree parameter_tree;    /* of parameters */
 	struct schema_set *schema;          /* into it */
 };
 
-/* Reads a specification. Returns 0, or -1 with SPEC_REFUSED, IDENTITY_REFUSED (its name) or RESOURCES_EXHAUSTED; *spec is then empty. */
+/*
+ * Reads a specification. Returns 0, or -1 with SPEC_REFUSED, IDENTITY_REFUSED (its name) or
+ * RESOURCES_EXHAUSTED; *spec is then empty.
+ */
 int spec_read(struct spec *spec, const char *text, size_t length, struct error *err);
 void spec_free(struct spec *spec);
 
 /*
- * Whether what a specification permits itself is what a tool may have at most: a model writes it, and an operator has not seen it yet. To be asked before anything is kept or run; what is in a library stays
- * readable. Returns 0, or -1 with SPEC_REFUSED, which says where.
+ * Whether what a specification permits itself is what a tool may have at most: a model writes it,
+ * and an operator has not seen it yet. To be asked before anything is kept or run; what is in a
+ * library stays readable. Returns 0, or -1 with SPEC_REFUSED, which says where.
  */
 int spec_check_ceilings(const struct spec *spec, struct error *err);
 
-/* Checks arguments, which passed JSON_GATE_ARGUMENTS. Returns 0, or -1 with ARGUMENTS_REFUSED, which says where, or RESOURCES_EXHAUSTED. */
+/*
+ * Checks arguments, which passed JSON_GATE_ARGUMENTS. Returns 0, or -1 with ARGUMENTS_REFUSED,
+ * which says where, or RESOURCES_EXHAUSTED.
+ */
 int spec_check_arguments(const struct spec *spec, const char *text, size_t length, struct error *err);
 
 /* How many lines the implementation has. */

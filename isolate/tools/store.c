@@ -2,8 +2,9 @@
 /*
  * The store. See store.h.
  *
- * Before SQLite is let near a file its header is read: SQLite recovers and rewrites by itself, and a file that is not ours, or newer than we are, has to stay as it is. The
- * directories and the file are made with modes that let nobody else in, and links are not followed at their end.
+ * Before SQLite is let near a file its header is read: SQLite recovers and rewrites by itself, and
+ * a file that is not ours, or newer than we are, has to stay as it is. The directories and the file
+ * are made with modes that let nobody else in, and links are not followed at their end.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -169,8 +170,8 @@ static int read_number(struct store *s, const char *sql, int64_t *value, struct 
 }
 
 /*
- * Whether what is open is a library, of a schema that we know, or nothing yet. Only reads: in a transaction,
- * since another process may make the tables between one number and the next.
+ * Whether what is open is a library, of a schema that we know, or nothing yet. Only reads: in a
+ * transaction, since another process may make the tables between one number and the next.
  */
 static int check_ours(struct store *s, unsigned steps, int64_t *found, struct error *err)
 {

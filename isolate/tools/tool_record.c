@@ -170,7 +170,10 @@ static int64_t event_number(const struct tool_event *t, enum event_field field)
 	}
 }
 
-/* A reader that went away is no reason to die: SIGPIPE is kept off while it is written, and taken if it came. */
+/*
+ * A reader that went away is no reason to die: SIGPIPE is kept off while it is written, and taken
+ * if it came.
+ */
 static void write_lines(int out, const char *text, size_t length)
 {
 	const struct timespec at_once = { 0, 0 };

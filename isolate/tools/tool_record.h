@@ -9,7 +9,10 @@
 #include "isolate/tools/spec.h"
 #include "isolate/tools/store.h"
 
-/* What a statement selects to give items, and from where. Whatever follows (WHERE, ORDER BY) is the caller's: v is the version, c its counts. */
+/*
+ * What a statement selects to give items, and from where. Whatever follows (WHERE, ORDER BY) is the
+ * caller's: v is the version, c its counts.
+ */
 #define ITEM_SELECT_WITH(description) \
 	"SELECT v.id, v.name, v.version, v.hash, v.state, v.policy, v.threshold, coalesce(c.successes, 0), coalesce(c.failures, 0), v.created, v.due, v.decided, v.decided_by, v.reason," \
 	" v.session, v.agent, v.lines, " description " FROM versions v LEFT JOIN counts c ON c.name = v.name AND c.hash = v.hash AND" \
@@ -30,10 +33,16 @@ struct item {
 	int64_t threshold, successes, failures, lines;
 };
 
-/* Takes a row of ITEM_SELECT. Returns 0, or -1 with LIBRARY_BROKEN when it holds words that are none of ours. */
+/*
+ * Takes a row of ITEM_SELECT. Returns 0, or -1 with LIBRARY_BROKEN when it holds words that are
+ * none of ours.
+ */
 int item_take(struct store *s, sqlite3_stmt *row, struct item *item, struct error *err);
 
-/* The first item of a query that begins with ITEM_SELECT. Returns 1, 0 when there is none (item->id is 0), or -1. Ends the statement; a NULL query is a failure that is in err already. */
+/*
+ * The first item of a query that begins with ITEM_SELECT. Returns 1, 0 when there is none (item->id
+ * is 0), or -1. Ends the statement; a NULL query is a failure that is in err already.
+ */
 int item_first(struct store *s, sqlite3_stmt *query, struct item *item, struct error *err);
 
 /* The item of an id; and the newest version of a name. As item_first. */
@@ -49,7 +58,10 @@ int item_write(struct store *s, int64_t id, struct json_writer *w, struct error 
 /* A time of the store as RFC 3339 in UTC. */
 void item_write_time(struct json_writer *w, int64_t us);
 
-/* The events of tools. What an event has is the table's (isolate/monitor/events.def); here is only where each field comes from. */
+/*
+ * The events of tools. What an event has is the table's (isolate/monitor/events.def); here is only
+ * where each field comes from.
+ */
 
 struct tool_event {
 	const char *subject;          /* NULL: tool:USER/NAME */
@@ -59,7 +71,10 @@ struct tool_event {
 	int64_t duration_us, count;
 };
 
-/* Writes one event to a descriptor (-1: nothing is written). Waits at most a second for a slow reader. */
+/*
+ * Writes one event to a descriptor (-1: nothing is written). Waits at most a second for a slow
+ * reader.
+ */
 void tool_event_emit(int out, enum event_type type, const struct tool_event *t);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Showing. See tool_show.h.
  *
- * What a tool may do comes before its code, each side by side with what the version promoted before it could: imports, parameters, limits, and what runs of it touched. The texts are those of
- * a model; text for a terminal passes the sanitiser where it is printed.
+ * What a tool may do comes before its code, each side by side with what the version promoted before
+ * it could: imports, parameters, limits, and what runs of it touched. The texts are those of a
+ * model; text for a terminal passes the sanitiser where it is printed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -168,7 +169,10 @@ static int write_runs(struct store *s, int64_t id, struct json_writer *w, struct
 	return status;
 }
 
-/* The version to compare with: the one that is promoted, or for that one itself, or where none is, the last that was promoted before it. */
+/*
+ * The version to compare with: the one that is promoted, or for that one itself, or where none is,
+ * the last that was promoted before it.
+ */
 static int find_previous(struct store *s, const struct item *item, struct item *previous, struct error *err)
 {
 	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.id <> ? AND (v.state = 'promoted' OR (v.version < ? AND EXISTS (SELECT 1 FROM decisions d WHERE d.name = v.name"
@@ -264,8 +268,10 @@ int show_history(struct store *s, const char *name, struct json_writer *w, struc
 /*
  * A unified diff.
  *
- * What is equal at both ends is taken off; what is left goes through Myers' greedy algorithm (An O(ND) Difference Algorithm and Its Variations, 1986), which keeps the furthest
- * points of each round to walk back along them. Rounds are bounded. The result is one array that says of each line of both texts whether it stays.
+ * What is equal at both ends is taken off; what is left goes through Myers' greedy algorithm (An
+ * O(ND) Difference Algorithm and Its Variations, 1986), which keeps the furthest points of each
+ * round to walk back along them. Rounds are bounded. The result is one array that says of each line
+ * of both texts whether it stays.
  */
 
 #define ROUNDS_MAX 1500
@@ -311,7 +317,10 @@ static bool is_equal(const struct lines *a, int i, const struct lines *b, int j)
 	return !bare && a->items[i].length == b->items[j].length && memcmp(a->items[i].text, b->items[j].text, a->items[i].length) == 0;
 }
 
-/* One round: the furthest points of d changes from those of d - 1. Returns whether the end was reached. */
+/*
+ * One round: the furthest points of d changes from those of d - 1. Returns whether the end was
+ * reached.
+ */
 static bool go_further(const struct lines *a, const struct lines *b, int from, int n, int m, const int *v, int *next, int d)
 {
 	for (int k = -d; k <= d; k += 2) {
@@ -328,7 +337,10 @@ static bool go_further(const struct lines *a, const struct lines *b, int from, i
 	return false;
 }
 
-/* Marks what changed, from the end back along the rounds. A round is held with its middle at its number plus one. */
+/*
+ * Marks what changed, from the end back along the rounds. A round is held with its middle at its
+ * number plus one.
+ */
 static void walk_back(struct lines *a, struct lines *b, int from, int x, int y, int *const *rounds, int round)
 {
 	for (; round > 0; round--) {
@@ -405,7 +417,10 @@ static void write_hunk(const struct lines *a, const struct lines *b, int i, int 
 	}
 }
 
-/* Goes on behind a hunk that begins with a change at i, j: until more equal lines follow than two hunks have around them. */
+/*
+ * Goes on behind a hunk that begins with a change at i, j: until more equal lines follow than two
+ * hunks have around them.
+ */
 static void hunk_end(const struct lines *a, const struct lines *b, int *i, int *j)
 {
 	int equal = 0;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfer. See transfer.h. Versions come in by the same function as every other, so nothing can be in a library that could not have been spawned. */
+/*
+ * Transfer. See transfer.h. Versions come in by the same function as every other, so nothing can be
+ * in a library that could not have been spawned.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "isolate/tools/transfer.h"
+#include "isolate/tools/tool_show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +61,9 @@ static int find_same(struct store *s, const struct spawning *n, struct item *ite
 					 n->threshold ? n->threshold : INT64_MIN), item, err);
 }
 
-/* Promotes what was promoted in the exported library, unless a decision in this one says otherwise. */
+/*
+ * Promotes what was promoted in the exported library, unless a decision in this one says otherwise.
+ */
 static int keep_promoted(struct store *s, struct transfer *t, struct error *err)
 {
 	char why[VERSIONS_WHY_ROOM];
@@ -94,7 +99,9 @@ static struct spawning read_spawning(const char *line, size_t length, const stru
 	return n;
 }
 
-/* What an operator refused where it comes from does not get another chance by being carried over. */
+/*
+ * What an operator refused where it comes from does not get another chance by being carried over.
+ */
 static int keep_rejected(struct store *s, struct transfer *t, struct error *err)
 {
 	struct decision d = { .name = t->item.name, .reference = { .version = t->item.version }, .who = t->who, .reason = TRANSFER_REJECTED_REASON };

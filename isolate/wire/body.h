@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One body, validated and called in this process: the part of the runner that knows Python and nothing of processes.
+ * One body, validated and called in this process: the part of the runner that knows Python and
+ * nothing of processes.
  *
- * The caller has confined the process already; everything here may run hostile code and must be assumed to have been taken over by it
- * afterwards. The answer therefore goes into a plain memory region that another process reads and checks.
+ * The caller has confined the process already; everything here may run hostile code and must be
+ * assumed to have been taken over by it afterwards. The answer therefore goes into a plain memory
+ * region that another process reads and checks.
  */
 #ifndef CORDON_ISOLATE_WIRE_BODY_H
 #define CORDON_ISOLATE_WIRE_BODY_H
@@ -27,8 +29,13 @@ struct body_request {
 	struct span permit;       /* comma-separated names whose rule is lifted */
 	uint64_t output_limit;    /* most bytes of JSON output */
 	bool validate_only;
-	bool skip_validation;     /* set by tests only, to show that the kernel layers hold by themselves */
-	bool (*decided)(enum body_decision decision); /* called once, before the body's first instruction or instead of it; false: do not go on. May be NULL */
+	/* set by tests only, to show that the kernel layers hold by themselves */
+	bool skip_validation;
+	/*
+	 * called once, before the body's first instruction or instead of it; false: do not go on.
+	 * May be NULL
+	 */
+	bool (*decided)(enum body_decision decision);
 };
 
 enum body_verdict {
@@ -41,22 +48,26 @@ enum body_verdict {
 enum body_field { BODY_OUTPUT, BODY_ERROR, BODY_DETAIL, BODY_FIELDS };
 
 /*
- * The shared region. The writer fills fields from `data` upwards and sets verdict last, with a release store; the reader
- * copies header and fields out once, checks every offset against `size`, and never looks again.
+ * The shared region. The writer fills fields from `data` upwards and sets verdict last, with a
+ * release store; the reader copies header and fields out once, checks every offset against `size`,
+ * and never looks again.
  */
 struct body_reply {
 	uint32_t verdict;                 /* enum body_verdict */
 	uint32_t reserved;
-	uint64_t size;                    /* bytes in data[]; set by the creator, never trusted by the reader */
+	/* bytes in data[]; set by the creator, never trusted by the reader */
+	uint64_t size;
 	struct { uint64_t offset, length; } field[BODY_FIELDS];
 	char data[];
 };
 
 /*
- * Validates and (unless validate_only) calls the body; fills reply. Needs the GIL. Never raises. When it returns, the process has only _exit(2) left to do.
+ * Validates and (unless validate_only) calls the body; fills reply. Needs the GIL. Never raises.
+ * When it returns, the process has only _exit(2) left to do.
  *  BODY_OUTPUT  JSON text of the value returned (BODY_SUCCEEDED only)
  *  BODY_ERROR   one line "Type: message" (UTF-8; any code point)
- *  BODY_DETAIL  of a success {} when the body only defines functions; else JSON object: stage, type, message, line, column, traceback, and for validation `violations`
+ *  BODY_DETAIL  of a success {} when the body only defines functions; else JSON object: stage,
+ *               type, message, line, column, traceback, and for validation `violations`
  */
 void body_perform(const struct body_request *request, struct body_reply *reply);
 

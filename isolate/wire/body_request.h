@@ -2,9 +2,10 @@
 /*
  * What the supervisor and the runner say to each other.
  *
- * Supervisor to fork server: spawn messages (descriptors: the execution's socket, stdin, stdout, stderr). On the execution's socket: one
- * request (descriptors: a plan whose files are the body's parts, then the files to copy in), and back reports as from cordon-init, the last of them
- * with the reply's memory file. Parsers are pure and take every byte for hostile.
+ * Supervisor to fork server: spawn messages (descriptors: the execution's socket, stdin, stdout,
+ * stderr). On the execution's socket: one request (descriptors: a plan whose files are the body's
+ * parts, then the files to copy in), and back reports as from cordon-init, the last of them with
+ * the reply's memory file. Parsers are pure and take every byte for hostile.
  */
 #ifndef CORDON_ISOLATE_WIRE_BODY_REQUEST_H
 #define CORDON_ISOLATE_WIRE_BODY_REQUEST_H
@@ -19,7 +20,10 @@
 #define RUNNER_SPAWN_MAGIC 0x4352534eu
 #define RUNNER_SPAWN_FDS 4
 
-/* Mount points below the private directories (/tmp, ...) that must be carried over the fresh ones: NUL-terminated paths, one after the other. */
+/*
+ * Mount points below the private directories (/tmp, ...) that must be carried over the fresh ones:
+ * NUL-terminated paths, one after the other.
+ */
 struct runner_spawn {
 	uint32_t magic;
 	uint32_t targets_length;
@@ -46,8 +50,9 @@ struct runner_answer {
 };
 
 /*
- * Checks the bytes of a reply area, copied out of the shared memory file. Returns false when a length or offset is out of range, the verdict
- * unknown, or a field missing that its verdict must have. The text in it is still the program's word: JSON must go through the gate.
+ * Checks the bytes of a reply area, copied out of the shared memory file. Returns false when a
+ * length or offset is out of range, the verdict unknown, or a field missing that its verdict must
+ * have. The text in it is still the program's word: JSON must go through the gate.
  */
 bool runner_reply_parse(const void *bytes, size_t length, struct runner_answer *out);
 

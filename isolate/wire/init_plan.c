@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building and reading plans. See init_plan.h. The reader trusts nothing that it has not checked in check_* below. */
+/*
+ * Building and reading plans. See init_plan.h. The reader trusts nothing that it has not checked in
+ * check_* below.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -95,7 +98,9 @@ static struct plan_table place(const struct buffer *rows, size_t row_size, size_
 	return table;
 }
 
-/* Texts were counted from the start of their buffer: every span moves by where that buffer ends up. */
+/*
+ * Texts were counted from the start of their buffer: every span moves by where that buffer ends up.
+ */
 static void shift(struct buffer *rows, size_t row_size, size_t texts, uint32_t by)
 {
 	for (size_t row = 0; row + row_size <= rows->length; row += row_size)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan: everything that cordon-init is to do, in one sealed memory file. A request to the runner is one too, with the body's parts as its files.
+ * A plan: everything that cordon-init is to do, in one sealed memory file. A request to the runner
+ * is one too, with the body's parts as its files.
  *
- * The supervisor builds it (plan_* functions with a struct plan_builder), cordon-init maps it read-only (plan_open). It has one header, tables of
- * fixed-size rows, and the texts they point at. Secrets (environment values, arguments) thus never stand in a command line, and the reader checks every
- * offset once. Both sides are built from the same source; `version` guards against a stray binary.
+ * The supervisor builds it (plan_* functions with a struct plan_builder), cordon-init maps it
+ * read-only (plan_open). It has one header, tables of fixed-size rows, and the texts they point at.
+ * Secrets (environment values, arguments) thus never stand in a command line, and the reader checks
+ * every offset once. Both sides are built from the same source; `version` guards against a stray
+ * binary.
  */
 #ifndef CORDON_ISOLATE_WIRE_INIT_PLAN_H
 #define CORDON_ISOLATE_WIRE_INIT_PLAN_H
@@ -26,9 +29,10 @@ enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIN
 #define PLAN_SCRATCH_MAX 8
 
 /*
- * A host path to show read-only. LIKE_HOST: where the host has a symbolic link, the same link is made instead (merged /usr).
- * VIEW: it is taken out of the view, where its number is `view`. SCRATCH: with an overlay over it. RUNTIME: the
- * system's or the interpreter's, not named by the caller.
+ * A host path to show read-only. LIKE_HOST: where the host has a symbolic link, the same link is
+ * made instead (merged /usr). VIEW: it is taken out of the view, where its number is `view`.
+ * SCRATCH: with an overlay over it. RUNTIME: the system's or the interpreter's, not named by the
+ * caller.
  */
 struct plan_bind { struct plan_text source, target; uint32_t flags, view; };
 
@@ -44,17 +48,22 @@ struct plan {
 	uint32_t root_bytes;           /* size of the root tmpfs */
 	struct confine_limits limits;
 	uint32_t inside_uid, inside_gid; /* what to become */
-	struct plan_text command;      /* path to execute, looked up on the environment's PATH when it has no slash */
+	/* path to execute, looked up on the environment's PATH when it has no slash */
+	struct plan_text command;
 	struct plan_text directory;    /* working directory */
-	struct plan_text otherwise;    /* the directory to take where that one cannot be entered; empty: it must */
-	struct plan_text workspace;    /* tier subprocess: the directory of the host's that init makes for the run */
+	/* the directory to take where that one cannot be entered; empty: it must */
+	struct plan_text otherwise;
+	/* tier subprocess: the directory of the host's that init makes for the run */
+	struct plan_text workspace;
 	struct plan_table argv, env;   /* rows: struct plan_text */
 	struct plan_table binds, files, copies;
 	int32_t view_fd_index;         /* descriptor of the view's detached mount, or -1 */
-	int32_t runner_fd_index;       /* descriptor that the program keeps as number 3 (the runner's socket), or -1 */
+	/* descriptor that the program keeps as number 3 (the runner's socket), or -1 */
+	int32_t runner_fd_index;
 	uint16_t rows, columns;        /* of the terminal, when limits ask for one */
 	uint64_t output_limit;         /* runner requests: most bytes of the value returned */
-	uint32_t body_flags, reserved; /* runner requests: enum request_flags of wire/body_request.h */
+	/* runner requests: enum request_flags of wire/body_request.h */
+	uint32_t body_flags, reserved;
 };
 
 struct plan_builder {
@@ -73,7 +82,10 @@ void plan_add_bind(struct plan_builder *b, const char *source, const char *targe
 void plan_add_file(struct plan_builder *b, const char *path, const void *content, size_t length);
 void plan_add_copy(struct plan_builder *b, const char *name, unsigned fd_index, unsigned mode);
 
-/* Writes the plan to a sealed memfd and frees the builder. Returns the descriptor, or -1 with RESOURCES_EXHAUSTED or BAD_INPUT (over 2 GiB). */
+/*
+ * Writes the plan to a sealed memfd and frees the builder. Returns the descriptor, or -1 with
+ * RESOURCES_EXHAUSTED or BAD_INPUT (over 2 GiB).
+ */
 int plan_finish(struct plan_builder *b, struct error *err);
 
 /* Maps and checks a plan. Returns NULL with INTERNAL. The mapping lives as long as the process. */

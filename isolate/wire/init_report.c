@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reports of PID 1. See init_report.h for why parsing is strict: a field out of range makes the whole datagram void. */
+/*
+ * The reports of PID 1. See init_report.h for why parsing is strict: a field out of range makes the
+ * whole datagram void.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

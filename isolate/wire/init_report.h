@@ -2,8 +2,9 @@
 /*
  * What the PID 1 of a sandbox reports to the supervisor: one fixed-size datagram a fact.
  *
- * The sender is our own code, but it lives inside, so the reader takes every byte for hostile: report_parse is the only way in, is pure, and
- * leaves a struct whose every field is in range and whose text is terminated.
+ * The sender is our own code, but it lives inside, so the reader takes every byte for hostile:
+ * report_parse is the only way in, is pure, and leaves a struct whose every field is in range and
+ * whose text is terminated.
  */
 #ifndef CORDON_ISOLATE_WIRE_INIT_REPORT_H
 #define CORDON_ISOLATE_WIRE_INIT_REPORT_H
@@ -21,13 +22,26 @@ enum helper_descriptor {
 };
 
 enum report_kind {
-	REPORT_READY = 1,   /* the sandbox stands; `layers` says what is in force. Descriptors: the workspace (O_PATH-like directory), the terminal if asked for */
+	/*
+	 * the sandbox stands; `layers` says what is in force. Descriptors: the workspace
+	 * (O_PATH-like directory), the terminal if asked for
+	 */
+	REPORT_READY = 1,
 	REPORT_STARTED,     /* the program runs */
 	REPORT_NOT_STARTED, /* execve failed with `error` */
-	REPORT_ENDED,       /* the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more. From the runner also: the reply as a descriptor, and `count`: 1 when validation refused the body, which then never began */
+	/*
+	 * the program ended with `status` (wait(2) form), and nothing of the sandbox runs any more.
+	 * From the runner also: the reply as a descriptor, and `count`: 1 when validation refused
+	 * the body, which then never began
+	 */
+	REPORT_ENDED,
 	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
-	/* Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is slow. */
-	REPORT_LISTENER,    /* the filter is in force; descriptor: its listener, seccomp_unotify(2) */
+	/*
+	 * Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is
+	 * slow.
+	 */
+	/* the filter is in force; descriptor: its listener, seccomp_unotify(2) */
+	REPORT_LISTENER,
 	/*
 	 * A process was seen: `pid`, `parent`, its command line in `context`, words separated by
 	 * spaces; `count` is 1 when PID 1 is its parent. Descriptor: a pidfd, where one could be
@@ -35,14 +49,19 @@ enum report_kind {
 	 */
 	REPORT_PROCESS,
 	REPORT_GONE,        /* it is gone: `pid`, and `status` in wait(2) form when `count` is 1 */
-	REPORT_SAMPLE,      /* `usage`: CPU time so far, memory and processes now, bytes used of the workspace; `count`: sent without a route since the last */
+	/*
+	 * `usage`: CPU time so far, memory and processes now, bytes used of the workspace; `count`:
+	 * sent without a route since the last
+	 */
+	REPORT_SAMPLE,
 	REPORT_STOPPED,     /* every process was stopped */
 	REPORT_CONTINUED    /* and runs again */
 };
 
 /* Limits that PID 1 saw reached. */
 enum report_limit {
-	REPORT_LIMIT_MEMORY = 1,    /* the sum of memory passed it, and the sandbox was ended for it */
+	/* the sum of memory passed it, and the sandbox was ended for it */
+	REPORT_LIMIT_MEMORY = 1,
 	REPORT_LIMIT_PROCESSES = 2, /* as many lived as may */
 	REPORT_LIMIT_WORKSPACE = 4, /* it was full */
 	REPORT_LIMITS = 7
@@ -50,7 +69,8 @@ enum report_limit {
 
 struct report_usage {
 	uint64_t user_us, system_us;   /* CPU time of all processes that were reaped */
-	uint64_t peak_memory_bytes;    /* the largest sum seen, at least the largest single process */
+	/* the largest sum seen, at least the largest single process */
+	uint64_t peak_memory_bytes;
 	uint64_t written_bytes;        /* passed to write(2) and its siblings, in all */
 	uint32_t peak_processes;
 	uint32_t watch_samples;        /* how often the sums were looked at */
@@ -84,14 +104,18 @@ void report_stamp(struct report *r);
 void report_failure(struct report *r, const struct error *err);
 
 /*
- * Sends the listener of a filter (-1: there is none, and nothing is sent) to the supervisor and closes it. Async-signal-safe. Returns 0, or -1 with SECCOMP_DENIED.
+ * Sends the listener of a filter (-1: there is none, and nothing is sent) to the supervisor and
+ * closes it. Async-signal-safe. Returns 0, or -1 with SECCOMP_DENIED.
  */
 int report_listener(int socket, int listener, struct error *err);
 
 /* What a kind is called in the trace. */
 const char *report_word(uint32_t kind);
 
-/* Checks and copies one datagram. Returns false when it is no report: wrong size, magic, kind or value. */
+/*
+ * Checks and copies one datagram. Returns false when it is no report: wrong size, magic, kind or
+ * value.
+ */
 bool report_parse(const void *bytes, size_t length, struct report *out);
 
 #endif

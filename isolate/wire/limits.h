@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an execution may use, and what holds it: the values that travel from the supervisor to the process that applies them.
+ * What an execution may use, and what holds it: the values that travel from the supervisor to the
+ * process that applies them.
  *
  * Plain fixed-size data, the same in a plan (cordon-init) and in a spawn message (the runner).
  */
@@ -34,11 +35,15 @@ enum seccomp_profile {
 enum limit_flags {
 	LIMIT_NAMESPACES = 1,        /* fresh namespaces and, mounted in them, an own root */
 	LIMIT_HOST_NETWORK = 2,    /* the network namespace is the host's */
-	LIMIT_ADDRESS_SPACE = 8,   /* RLIMIT_AS too, memory bytes above what the process holds when it is set */
+	/* RLIMIT_AS too, memory bytes above what the process holds when it is set */
+	LIMIT_ADDRESS_SPACE = 8,
 	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
 	LIMIT_TERMINAL = 32,       /* the program gets a pseudo-terminal */
 	LIMIT_PROCESSES = 64,      /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
-	LIMIT_EVENTS = 128,        /* events are wanted: processes, programs and addresses are notified and reported, usage too */
+	/*
+	 * events are wanted: processes, programs and addresses are notified and reported, usage too
+	 */
+	LIMIT_EVENTS = 128,
 	LIMIT_COUNT_REFUSALS = 256 /* refused calls are notified, to be counted */
 };
 

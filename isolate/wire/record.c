@@ -2,8 +2,9 @@
 /*
  * Results and records. See record.h.
  *
- * The record is written from what was observed: a layer is named when its bit is set, a limit when something enforces it. JSON from the runner is spliced in as it
- * came, because re-encoding would round its numbers; it can be, because the gate has let it through.
+ * The record is written from what was observed: a layer is named when its bit is set, a limit when
+ * something enforces it. JSON from the runner is spliced in as it came, because re-encoding would
+ * round its numbers; it can be, because the gate has let it through.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -194,8 +195,9 @@ void record_write_calls(const struct refused_calls *c, struct json_writer *w)
 }
 
 /*
- * What an overlay that an ordinary user made cannot do: redirect_dir and metacopy are refused with userxattr, index needs file handles of the upper
- * layer, which the kernel decodes for the host's root alone (ovl_can_decode_fh).
+ * What an overlay that an ordinary user made cannot do: redirect_dir and metacopy are refused with
+ * userxattr, index needs file handles of the upper layer, which the kernel decodes for the host's
+ * root alone (ovl_can_decode_fh).
  */
 static const char *const SCRATCH_DIFFERS[] = {
 	"rename(2) of a directory that the host has is EXDEV; mv copies it instead",

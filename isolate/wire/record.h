@@ -2,7 +2,8 @@
 /*
  * The result of one execution, and its record.
  *
- * Everything that may have come from inside is held as bytes with a length; it becomes text only in record_write, which is the one place where a record is made.
+ * Everything that may have come from inside is held as bytes with a length; it becomes text only in
+ * record_write, which is the one place where a record is made.
  */
 #ifndef CORDON_ISOLATE_WIRE_RECORD_H
 #define CORDON_ISOLATE_WIRE_RECORD_H
@@ -21,17 +22,21 @@ struct enforcers {
 
 struct confinement {
 	uint32_t layers;             /* enum layer bits that were applied */
-	const char *view;            /* "mixed", "fuse", "bind", or "host" where files are not hidden */
+	/* "mixed", "fuse", "bind", or "host" where files are not hidden */
+	const char *view;
 	const char *seccomp;         /* profile name, "none" */
 	const char *memory;          /* what holds the memory: "cgroup", "watchdog" */
-	const char *network;         /* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
+	/* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
+	const char *network;
 	struct enforcers limits;
 	const struct string_list *permit; /* borrowed from the options */
 	const struct string_list *host_sockets; /* likewise */
 	const char *notes[16];       /* what this tier does not stop; static strings */
 	unsigned note_count;
-	bool scratch;                /* there is a --scratch, which differs from a directory in what SCRATCH_DIFFERS says */
-	unsigned clamped_open_files; /* the caller's own hard limit, when it was lower than what was asked for; else 0 */
+	/* there is a --scratch, which differs from a directory in what SCRATCH_DIFFERS says */
+	bool scratch;
+	/* the caller's own hard limit, when it was lower than what was asked for; else 0 */
+	unsigned clamped_open_files;
 };
 
 /* What was refused most, and under which rule. */
@@ -42,7 +47,8 @@ struct view_refusal {
 	int rule_number;
 	bool is_write;               /* one of them would have changed it */
 	uint64_t count;
-	char *allow;                 /* the option that would have let it through, in a shell's words, or NULL; owned */
+	/* the option that would have let it through, in a shell's words, or NULL; owned */
+	char *allow;
 };
 
 /* What the view saw. */
@@ -50,12 +56,17 @@ struct view_summary {
 	bool present;                /* there was a view server */
 	uint64_t opened, denied, dropped;
 	struct view_refusal refused[VIEW_REFUSALS];
-	bool hid_in_repository;      /* names were hidden below a --scratch of a Git work tree, where they look deleted */
-	char *unlogged;              /* names of trees that were shown as binds, each NUL-terminated; owned */
+	/* names were hidden below a --scratch of a Git work tree, where they look deleted */
+	bool hid_in_repository;
+	/* names of trees that were shown as binds, each NUL-terminated; owned */
+	char *unlogged;
 	size_t unlogged_length;
 };
 
-/* What was refused how often: system calls by the filter, or, where events are wanted, addresses outside. */
+/*
+ * What was refused how often: system calls by the filter, or, where events are wanted, addresses
+ * outside.
+ */
 #define REFUSED_CALLS 8
 #define REFUSED_NAME 80
 struct refused_calls {
@@ -96,7 +107,8 @@ struct record {
 	struct buffer output;        /* JSON text that went through the gate, or empty */
 	struct buffer error;         /* one line, or empty */
 	struct buffer detail;        /* JSON object text that went through the gate, or empty */
-	const char *note;            /* of a success that is most likely not what was meant; static, or NULL */
+	/* of a success that is most likely not what was meant; static, or NULL */
+	const char *note;
 	bool refused;                /* validation refused the program */
 	struct captured out, err;
 	int exit_code;               /* -1: none */
@@ -104,7 +116,8 @@ struct record {
 	int exec_errno;              /* the command could not be executed: why; 0 otherwise */
 	bool timed_out, oom;
 	struct { bool is_hit; int64_t value; } limits[LIMIT_NAMES];
-	enum end_cause end_cause;    /* of those that are asked for; the limits are timed_out and oom */
+	/* of those that are asked for; the limits are timed_out and oom */
+	enum end_cause end_cause;
 	int64_t duration_us;
 	int64_t timeout_us;
 	uint64_t user_us, system_us, peak_memory_bytes, written_bytes;
@@ -120,12 +133,16 @@ struct record {
 		uint64_t lost;       /* did not reach their reader */
 		int error;           /* errno of the write that failed, or 0 */
 	} events;
-	uint64_t scratch_changes;    /* with --export: names that are new, changed or gone below --scratch */
+	/* with --export: names that are new, changed or gone below --scratch */
+	uint64_t scratch_changes;
 	bool has_scratch;
 	struct confinement confinement;
 };
 
-/* Gives a result its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when the host gives no randomness. */
+/*
+ * Gives a result its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when
+ * the host gives no randomness.
+ */
 int record_init(struct record *r, struct error *err);
 void record_free(struct record *r);
 
@@ -147,7 +164,10 @@ void record_write_usage(const struct record *r, struct json_writer *w);
 /* Writes how often each call was refused as one JSON object. */
 void record_write_calls(const struct refused_calls *c, struct json_writer *w);
 
-/* The exit status of the command line for this result (design: the program's own, 128+n, 124, 126, 127; for exec 0, 1, 2). */
+/*
+ * The exit status of the command line for this result (design: the program's own, 128+n, 124, 126,
+ * 127; for exec 0, 1, 2).
+ */
 int record_exit_status(const struct record *r, bool is_body);
 
 #endif

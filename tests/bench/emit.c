@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many events a second one producer emits: fs.denied with a path of ordinary length, written to /dev/null in the emitter's own batches. Prints events a second and nanoseconds an event.
+ * How many events a second one producer emits: fs.denied with a path of ordinary length, written to
+ * /dev/null in the emitter's own batches. Prints events a second and nanoseconds an event.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcordon as a program of somebody else's uses it: from two threads at once, with the caller's signals, children and descriptors (field case S8)
- * untouched.
+ * libcordon as a program of somebody else's uses it: from two threads at once, with the caller's
+ * signals, children and descriptors (field case S8) untouched.
  *
- * Linked against the shared library with nothing but cordon.h, so a name that is not exported shows as a failure to link. The helpers are found through
- * CORDON_LIBEXECDIR, as they are for a program that is installed elsewhere. Every wait is bounded: an alarm ends the program as a failure.
+ * Linked against the shared library with nothing but cordon.h, so a name that is not exported shows
+ * as a failure to link. The helpers are found through CORDON_LIBEXECDIR, as they are for a program
+ * that is installed elsewhere. Every wait is bounded: an alarm ends the program as a failure.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -97,7 +98,10 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-/* ---- one after the other --------------------------------------------------------------------------------------- */
+/*
+ * ---- one after the other
+ * ---------------------------------------------------------------------------------------
+ */
 
 static void test_body(void)
 {
@@ -239,7 +243,10 @@ static void test_streams(void)
 	cordon_options_free(options);
 }
 
-/* ---- two threads -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- two threads
+ * --------------------------------------------------------------------------------------------------
+ */
 
 struct work {
 	const cordon_options *options;
@@ -321,7 +328,10 @@ static void test_control(void)
 	cordon_options_free(options);
 }
 
-/* ---- what is the caller's stays the caller's --------------------------------------------------------------------------- */
+/*
+ * ---- what is the caller's stays the caller's
+ * ---------------------------------------------------------------------------
+ */
 
 static volatile sig_atomic_t seen;
 

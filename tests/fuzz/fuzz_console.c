@@ -2,8 +2,9 @@
 /*
  * libFuzzer target: the console between a hostile daemon and a terminal.
  *
- * The first bytes are keys and sizes; the rest are lines, as events that passed the gate. Whatever comes, no cell of any picture holds a character that acts on a terminal or hides
- * in it, wide characters are whole, and everything stays inside its bounds (which the sanitizers watch).
+ * The first bytes are keys and sizes; the rest are lines, as events that passed the gate. Whatever
+ * comes, no cell of any picture holds a character that acts on a terminal or hides in it, wide
+ * characters are whole, and everything stays inside its bounds (which the sanitizers watch).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: what the gate accepts, cJSON must accept too, and must read without losing anything that the gate stands for.
+ * libFuzzer target: what the gate accepts, cJSON must accept too, and must read without losing
+ * anything that the gate stands for.
  *
- * For every set of rules: the verdict may not depend on anything but the text, the reason is always one printable line, and for an
- * accepted text cJSON parses all of it, finds no key twice in one object, and no string cut short.
+ * For every set of rules: the verdict may not depend on anything but the text, the reason is always
+ * one printable line, and for an accepted text cJSON parses all of it, finds no key twice in one
+ * object, and no string cut short.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

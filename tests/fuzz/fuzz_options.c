@@ -2,8 +2,9 @@
 /*
  * libFuzzer target: option values from a profile and from a command line.
  *
- * The first byte chooses. Either the rest is a profile; or it is read as words between newlines and parsed as a command line. Whatever
- * happens, a refusal has a message of one printable line, numbers that were accepted are in range, and everything can be freed.
+ * The first byte chooses. Either the rest is a profile; or it is read as words between newlines and
+ * parsed as a command line. Whatever happens, a refusal has a message of one printable line,
+ * numbers that were accepted are in range, and everything can be freed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -54,7 +55,9 @@ static void check_options(const struct options *o)
 	}
 }
 
-/* A word that would make the parser read a file of the host: what is in it is not for this target. */
+/*
+ * A word that would make the parser read a file of the host: what is in it is not for this target.
+ */
 static bool names_a_file(const char *word)
 {
 	return strstr(word, "@") || strncmp(word, "--p", 3) == 0;

@@ -2,8 +2,10 @@
 /*
  * libFuzzer target: rules and paths of the view.
  *
- * The input is lines: "+path" shows, "-pattern" hides, "=path" masks, "!" adds the secrets, anything else is a path to decide on. Each decision is compared with a slow and
- * plain one, which looks at every rule for every part of the path, and patterns are compared with a matcher that tries everything.
+ * The input is lines: "+path" shows, "-pattern" hides, "=path" masks, "!" adds the secrets,
+ * anything else is a path to decide on. Each decision is compared with a slow and plain one, which
+ * looks at every rule for every part of the path, and patterns are compared with a matcher that
+ * tries everything.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,7 +26,10 @@ enum { LINES_MAX = 24, LINE_MAX_BYTES = 48 };
 
 struct rule { char kind; char text[LINE_MAX_BYTES + 4]; bool literal; };
 
-/* Without slashes at the ends and twice in a row, dots as names, and control of its length: what the callers of the policy promise. */
+/*
+ * Without slashes at the ends and twice in a row, dots as names, and control of its length: what
+ * the callers of the policy promise.
+ */
 static void tidy(const char *line, size_t length, char *out)
 {
 	size_t used = 0;
@@ -121,7 +126,10 @@ static void check(const struct policy *p, const struct rule *rules, size_t count
 		abort();
 }
 
-/* The rules that hide, alone, hide all that they hide among the others; a second place that is hidden for one of them is hidden, or named exactly. */
+/*
+ * The rules that hide, alone, hide all that they hide among the others; a second place that is
+ * hidden for one of them is hidden, or named exactly.
+ */
 static void check_hides(struct policy *p, const char *path)
 {
 	struct policy *hides = policy_only_hides(p);

@@ -2,8 +2,10 @@
 /*
  * libFuzzer target: a line of the control protocol, and a line of an event.
  *
- * Whatever comes: a request that is accepted has an id that may be sent back as it is and parameters inside the line; a refusal has a printable reason; every answer is one line of
- * valid JSON. A value that was cut out of a document is valid JSON by itself. An envelope that is read points into its line.
+ * Whatever comes: a request that is accepted has an id that may be sent back as it is and
+ * parameters inside the line; a refusal has a printable reason; every answer is one line of valid
+ * JSON. A value that was cut out of a document is valid JSON by itself. An envelope that is read
+ * points into its line.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

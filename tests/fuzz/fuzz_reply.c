@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: the reply that a body's process leaves in shared memory, all the way into a record. Whatever is in it, the record must be one line of
- * strict JSON, and success must come with a value.
+ * libFuzzer target: the reply that a body's process leaves in shared memory, all the way into a
+ * record. Whatever is in it, the record must be one line of strict JSON, and success must come with
+ * a value.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: reports from PID 1. What is accepted must be in range in every field, with its text terminated. */
+/*
+ * libFuzzer target: reports from PID 1. What is accepted must be in range in every field, with its
+ * text terminated.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

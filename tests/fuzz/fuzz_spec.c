@@ -2,8 +2,10 @@
 /*
  * libFuzzer target: the specification of a tool and, after a NUL byte, arguments for it.
  *
- * Whatever comes: what is accepted has a canonical form that is accepted again and is its own, with the same hash; what is refused has a code and a printable reason. Arguments
- * that passed the gate get an answer, and the same one from the specification read back. The flat tree's canonical form passes the gate.
+ * Whatever comes: what is accepted has a canonical form that is accepted again and is its own, with
+ * the same hash; what is refused has a code and a printable reason. Arguments that passed the gate
+ * get an answer, and the same one from the specification read back. The flat tree's canonical form
+ * passes the gate.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: whatever goes in, what the sanitiser lets out is valid UTF-8 without a character that acts on a terminal or
- * hides in it; and a JSON string made of the same bytes passes the gate.
+ * libFuzzer target: whatever goes in, what the sanitiser lets out is valid UTF-8 without a
+ * character that acts on a terminal or hides in it; and a JSON string made of the same bytes passes
+ * the gate.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -15,7 +16,10 @@
 #include "isolate/base/json_write.h"
 #include "isolate/base/text.h"
 
-/* The classes are named here a second time on purpose: the table under test must not vouch for itself. */
+/*
+ * The classes are named here a second time on purpose: the table under test must not vouch for
+ * itself.
+ */
 static void check(const char *text, size_t length, bool lines)
 {
 	for (size_t at = 0; at < length;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `cordon exec` without its validator, for tests alone: shows what the layers below hold by themselves. It is not installed, and no option of the program
- * leads here.
+ * `cordon exec` without its validator, for tests alone: shows what the layers below hold by
+ * themselves. It is not installed, and no option of the program leads here.
  *
  *	unvalidated [OPTIONS of exec] FILE
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judges documents by schemas, for tests/tools/schema_suite.t: each line of standard input is ["schema",…], two JSON values in an array; for each a line comes out: valid, invalid,
- * or "refused: " and why the schema is not one that tools may have.
+ * Judges documents by schemas, for tests/tools/schema_suite.t: each line of standard input is
+ * ["schema",…], two JSON values in an array; for each a line comes out: valid, invalid, or
+ * "refused: " and why the schema is not one that tools may have.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -4,9 +4,10 @@
  *
  *	int main(void) { plan(0); ok(1 + 1 == 2, "sums"); return done(); }
  *
- * plan(n) announces n tests, plan(0) leaves the count for done(). Every check prints one line and returns whether it held; a check
- * that fails says where it stands and what it found. done() prints the count and gives main's status: 1 when a check failed or the
- * count is not the plan's. One such header in one program, so the state is static.
+ * plan(n) announces n tests, plan(0) leaves the count for done(). Every check prints one line and
+ * returns whether it held; a check that fails says where it stands and what it found. done() prints
+ * the count and gives main's status: 1 when a check failed or the count is not the plan's. One such
+ * header in one program, so the state is static.
  */
 #ifndef CORDON_TESTS_TAP_H
 #define CORDON_TESTS_TAP_H

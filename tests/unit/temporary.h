@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files for the tests in C: made under TMPDIR with a name that nobody can guess, removed by the test that made them.
+ * Files for the tests in C: made under TMPDIR with a name that nobody can guess, removed by the
+ * test that made them.
  */
 #ifndef CORDON_TESTS_TEMPORARY_H
 #define CORDON_TESTS_TEMPORARY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors: the table is complete and its names are fit to be compared, foreign text cannot reach a terminal through a context, and
- * what is too long is cut visibly.
+ * Errors: the table is complete and its names are fit to be compared, foreign text cannot reach a
+ * terminal through a context, and what is too long is cut visibly.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -266,7 +266,10 @@ static void test_options(void)
 	options_free(&two);
 }
 
-/* Enough to go round the ring several times, in lines of every length; what is remembered is what was written, and the log has everything. */
+/*
+ * Enough to go round the ring several times, in lines of every length; what is remembered is what
+ * was written, and the log has everything.
+ */
 static void test_bus(void)
 {
 	static char line[5000];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that comes from inside as bytes: reports, replies, spawn messages, plans. Good ones are read, and each way of being wrong is refused. */
+/*
+ * Everything that comes from inside as bytes: reports, replies, spawn messages, plans. Good ones
+ * are read, and each way of being wrong is refused.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON in and out: the gate against every corner of RFC 8259 and everything that parsers are known to let through, and the writer
- * against what the gate accepts.
+ * JSON in and out: the gate against every corner of RFC 8259 and everything that parsers are known
+ * to let through, and the writer against what the gate accepts.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -186,7 +186,10 @@ static void test_many_keys(void)
 	buffer_free(&text);
 }
 
-/* Two keys whose hashes are equal and whose texts are not are no duplicates; with a third one there are some. */
+/*
+ * Two keys whose hashes are equal and whose texts are not are no duplicates; with a third one there
+ * are some.
+ */
 static void test_collisions(void)
 {
 	enum { TRIES = 1 << 18 };
@@ -280,7 +283,10 @@ static void test_bounds(void)
 	buffer_free(&text);
 }
 
-/* The text ends exactly where the memory does, so the address sanitizer sees a read beyond it; every prefix of a document is refused. */
+/*
+ * The text ends exactly where the memory does, so the address sanitizer sees a read beyond it;
+ * every prefix of a document is refused.
+ */
 static void test_prefixes(void)
 {
 	static const char whole[] = "{\"a\\u00e9\\ud83d\\ude00\":[1.5e+3,-0,true,false,null,\"\xe6\x97\xa5\",{}],\"b\":\"\\n\"}";

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library of tools: its file, versions, promotion, decisions, transfer, the difference of two texts. No sandbox has a part in it. */
+/*
+ * The library of tools: its file, versions, promotion, decisions, transfer, the difference of two
+ * texts. No sandbox has a part in it.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -13,7 +16,6 @@
 #include "isolate/tools/identity.h"
 #include "isolate/tools/versions.h"
 #include "isolate/tools/tool_show.h"
-#include "isolate/tools/transfer.h"
 #include "tests/unit/tap.h"
 
 static char base[200];
@@ -357,7 +359,10 @@ static void test_decisions(void)
 	store_close(&s);
 }
 
-/* What was promoted before is again when the promoted version is taken away, however that comes about. */
+/*
+ * What was promoted before is again when the promoted version is taken away, however that comes
+ * about.
+ */
 static void test_restored(void)
 {
 	struct store s = open_store("restored");
@@ -550,7 +555,10 @@ static void test_tampering(void)
 	store_close(&s);
 }
 
-/* Several processes count at once; some of them are killed in the middle. Nothing that was counted is lost. */
+/*
+ * Several processes count at once; some of them are killed in the middle. Nothing that was counted
+ * is lost.
+ */
 static void test_concurrency(void)
 {
 	enum { PROCESSES = 6, TURNS = 40 };
@@ -572,7 +580,10 @@ static void test_concurrency(void)
 			for (int turn = 0; turn < TURNS; turn++) {
 				struct item found = { .id = 0 };
 
-				/* On a slow machine (under valgrind, say) it may be held for longer than store.c waits. */
+				/*
+				 * On a slow machine (under valgrind, say) it may be held for longer
+				 * than store.c waits.
+				 */
 				do {
 					err = (struct error)ERROR_INIT;
 					record(&mine, item.id, NULL, &found);

@@ -19,7 +19,9 @@
 
 static struct error err;
 
-/* Sets one option of a fresh struct, and checks that it was refused with both parts in the message. */
+/*
+ * Sets one option of a fresh struct, and checks that it was refused with both parts in the message.
+ */
 static void refused(enum command_set command, const char *name, const char *value, const char *part)
 {
 	struct options o;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PID 1 tells of processes when whoever listens is slow: in the last look nothing is lost, and otherwise it is told the next time. */
+/*
+ * What PID 1 tells of processes when whoever listens is slow: in the last look nothing is lost, and
+ * otherwise it is told the next time.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -51,7 +54,10 @@ static bool is_asleep(pid_t pid)
 	return proc_file_read(path, stat, sizeof stat) > 0 && (end = strrchr(stat, ')')) && end[1] == ' ' && end[2] == 'S';
 }
 
-/* A process that reads only when there is no more room and its parent waits, be it for that. Its status is what was told. */
+/*
+ * A process that reads only when there is no more room and its parent waits, be it for that. Its
+ * status is what was told.
+ */
 static pid_t listen_late(const int pair[2])
 {
 	struct pollfd room = { pair[1], POLLOUT, 0 };

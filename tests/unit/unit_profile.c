@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles, and that the schemas which are installed agree with the tables which the program is made from.
+ * Profiles, and that the schemas which are installed agree with the tables which the program is
+ * made from.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specifications of tools, the schemas in them, and what both stand on: the flat tree and exact decimals. */
+/*
+ * Specifications of tools, the schemas in them, and what both stand on: the flat tree and exact
+ * decimals.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -116,7 +119,10 @@ static const char *judge(const char *schema, const char *document, struct buffer
 	return !set ? err.context : status == 0 ? "valid" : status == 1 ? "invalid" : "no memory";
 }
 
-/* What the keywords mean, and where it is easily got wrong. The official suite is in schema_suite.t. */
+/*
+ * What the keywords mean, and where it is easily got wrong. The official suite is in
+ * schema_suite.t.
+ */
 static const struct {
 	const char *schema, *valid, *invalid; /* documents, with | between */
 } CASES[] = {
@@ -357,7 +363,10 @@ static void test_installed_schema(void)
 #include "isolate/tools/schema_keywords.def"
 #undef KEYWORD
 	};
-	/* What a schema cannot say: that a key stands twice, what is no JSON, where a pattern is no pattern. */
+	/*
+	 * What a schema cannot say: that a key stands twice, what is no JSON, where a pattern is no
+	 * pattern.
+	 */
 	static const char *const AGREED[] = {
 		DOI, "{}", SPEC_WITH(""), SPEC_WITH(",\"color\":1"), SPEC_WITH(",\"timeout_s\":0"), SPEC_WITH(",\"timeout_s\":0.5"), SPEC_WITH(",\"timeout_s\":\"5\""), SPEC_WITH(",\"memory_mb\":0.5"),
 		SPEC_WITH(",\"memory_mb\":1048577"), SPEC_WITH(",\"allowed_imports\":\"re\""), SPEC_WITH(",\"allowed_imports\":[\"re\",\"os.path\"]"), SPEC_WITH(",\"allowed_imports\":[\"a..b\"]"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sanitiser: every class of character that must be shown, every kind of byte sequence that is no UTF-8, and what must pass untouched.
+ * The sanitiser: every class of character that must be shown, every kind of byte sequence that is
+ * no UTF-8, and what must pass untouched.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -37,7 +38,10 @@ static void shows(const char *bytes, size_t length, enum text_lines lines, const
 
 #define SHOWS(bytes, lines, wanted, name) shows(bytes, sizeof bytes - 1, lines, wanted, name)
 
-/* Every character of a range is shown, and its neighbours outside are not (unless `joined`: another hidden range follows there). */
+/*
+ * Every character of a range is shown, and its neighbours outside are not (unless `joined`: another
+ * hidden range follows there).
+ */
 static void test_classes(void)
 {
 	static const struct {

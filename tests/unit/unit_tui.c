@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The console's parts that need neither a terminal nor a daemon: values, cells, lines, pages, lists, the log, plots, keys. */
+/*
+ * The console's parts that need neither a terminal nor a daemon: values, cells, lines, pages,
+ * lists, the log, plots, keys.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -16,7 +16,10 @@
 
 #define DEEP 300
 
-/* A chain of directories, deeper than is gone into, whose first has a name that is used for what is moved up. */
+/*
+ * A chain of directories, deeper than is gone into, whose first has a name that is used for what is
+ * moved up.
+ */
 static void make_chain(int top, const char *first)
 {
 	int at = top;
@@ -43,7 +46,10 @@ static int make_top(char *path)
 	return top;
 }
 
-/* An upper layer without attributes is what a tmpfs before Linux 6.6 gives; /proc has none on any kernel. */
+/*
+ * An upper layer without attributes is what a tmpfs before Linux 6.6 gives; /proc has none on any
+ * kernel.
+ */
 static void check_scratch(void)
 {
 	int without = open("/proc/self/comm", O_RDWR);

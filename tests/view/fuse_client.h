@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's side of a view server, spoken over a socket pair: enough of the FUSE protocol to ask for anything, right or wrong. No /dev/fuse and no privileges are needed.
+ * The kernel's side of a view server, spoken over a socket pair: enough of the FUSE protocol to ask
+ * for anything, right or wrong. No /dev/fuse and no privileges are needed.
  *
- * fuse_client_start() runs the server in a child on one end. A request is sent with fuse_ask(), which waits for the answer with its number and
- * skips what the server says unasked.
+ * fuse_client_start() runs the server in a child on one end. A request is sent with fuse_ask(),
+ * which waits for the answer with its number and skips what the server says unasked.
  */
 #ifndef CORDON_TESTS_FUSE_CLIENT_H
 #define CORDON_TESTS_FUSE_CLIENT_H
@@ -35,7 +36,10 @@ struct fuse_client {
 	char answer[2 << 20] __attribute__((aligned(8)));
 };
 
-/* Gives the view to a server in a child. make() builds it there; its argument is the descriptor for events. */
+/*
+ * Gives the view to a server in a child. make() builds it there; its argument is the descriptor for
+ * events.
+ */
 static int fuse_client_start(struct fuse_client *c, struct view *(*make)(int events, const char *directory), const char *directory)
 {
 	int device[2], events[2], size = 4 << 20;
@@ -79,7 +83,10 @@ static uint64_t fuse_send(struct fuse_client *c, uint32_t op, uint64_t node, con
 	return sendmsg(c->socket, &message, MSG_NOSIGNAL) < 0 ? 0 : head.unique;
 }
 
-/* The answer to a request: 0 or a positive errno; the data is in c->answer. -1 when the server is gone or says nothing for five seconds. */
+/*
+ * The answer to a request: 0 or a positive errno; the data is in c->answer. -1 when the server is
+ * gone or says nothing for five seconds.
+ */
 static int fuse_receive(struct fuse_client *c, uint64_t unique)
 {
 	struct pollfd polled = { c->socket, POLLIN, 0 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A storm of random operations on a view server over a socket pair, with a second process that changes the host's tree all the while.
+ * A storm of random operations on a view server over a socket pair, with a second process that
+ * changes the host's tree all the while.
  *
- * Whatever is asked, well formed or not, the server answers or ignores it, never shows a hidden name's content, and ends in good order. Three seconds in `make check`, two minutes in
- * `make storm`; STORM_SECONDS and STORM_SEED choose.
+ * Whatever is asked, well formed or not, the server answers or ignores it, never shows a hidden
+ * name's content, and ends in good order. Three seconds in `make check`, two minutes in `make
+ * storm`; STORM_SECONDS and STORM_SEED choose.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -65,7 +67,10 @@ static struct view *make_view(int events, const char *where)
 	return v;
 }
 
-/* The other process: makes, removes, renames, links, truncates at random. Contents of hidden files all hold one word. */
+/*
+ * The other process: makes, removes, renames, links, truncates at random. Contents of hidden files
+ * all hold one word.
+ */
 static void churn(void)
 {
 	char a[512], b[512];
@@ -170,7 +175,8 @@ static bool step(void)
 	if (chance(10) == 0) {
 		struct fuse_forget_in forget = { .nlookup = chance(4) };
 
-		fuse_send(&client, FUSE_FORGET, node == 1 ? 0 : node, &forget, sizeof forget, NULL, 0); /* has no answer */
+		/* has no answer */
+		fuse_send(&client, FUSE_FORGET, node == 1 ? 0 : node, &forget, sizeof forget, NULL, 0);
 		return true;
 	}
 	if (op == FUSE_LOOKUP || op == FUSE_UNLINK || op == FUSE_RMDIR) {
@@ -178,7 +184,9 @@ static bool step(void)
 
 		status = fuse_ask(&client, op, node, text, strlen(text) + 1, NULL, 0);
 	} else {
-		/* A fixed part of zeros and noise as long as the longest there is, then two names. */
+		/*
+		 * A fixed part of zeros and noise as long as the longest there is, then two names.
+		 */
 		length = random_body(body, 8);
 		memset(body + length, 0, sizeof body - length);
 		status = fuse_ask(&client, op, node, body, 128, "one\0two", 8);
@@ -246,7 +254,10 @@ int main(void)
 		return 2;
 	snprintf(path, sizeof path, "%s/d", place);
 	mkdir(path, 0755);
-	/* Hidden for good, under a name that the other process leaves alone, with a second name that looks like any. */
+	/*
+	 * Hidden for good, under a name that the other process leaves alone, with a second name
+	 * that looks like any.
+	 */
 	put_hidden("kept.key");
 	snprintf(path, sizeof path, "%s/kept.key", place);
 	snprintf(link_path, sizeof link_path, "%s/zz", place);

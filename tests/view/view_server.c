@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view server over a socket pair: what it answers, what it never answers, and what it says has happened. Needs neither /dev/fuse nor privileges. (No unit_* name, since
- * valgrind does not know openat2(2); the sanitizers look after it.)
+ * The view server over a socket pair: what it answers, what it never answers, and what it says has
+ * happened. Needs neither /dev/fuse nor privileges. (No unit_* name, since valgrind does not know
+ * openat2(2); the sanitizers look after it.)
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -213,7 +214,10 @@ static void test_files(void)
 	ok(fuse_lookup(&client, walk_to("0"), "plain", &e) == 0 && e.nodeid != node, "and the name has a new one");
 }
 
-/* What the kernel has must be right before it is used, and a page that it waits for elsewhere is locked. */
+/*
+ * What the kernel has must be right before it is used, and a page that it waits for elsewhere is
+ * locked.
+ */
 static void test_stores(void)
 {
 	uint64_t node, a, b;
@@ -236,7 +240,10 @@ static void test_stores(void)
 	close_node(node, a);
 }
 
-/* Lists a directory through one descriptor in steps; returns how many names came, with those that end in .key counted apart. */
+/*
+ * Lists a directory through one descriptor in steps; returns how many names came, with those that
+ * end in .key counted apart.
+ */
 static int list(uint64_t node, uint32_t size, bool plus, int *keys)
 {
 	struct fuse_open_in open_in = { .flags = O_RDONLY };
@@ -415,7 +422,10 @@ static void test_slow_reader(void)
 	ok(answered, "twelve thousand refusals that nobody reads: the server never waits");
 }
 
-/* Only the supervisor goes: the device is still there, and the last read from it said that nothing waits. */
+/*
+ * Only the supervisor goes: the device is still there, and the last read from it said that nothing
+ * waits.
+ */
 static void test_supervisor_gone(void)
 {
 	static struct fuse_client other;

@@ -2,8 +2,9 @@
 /*
  * Cells. See cells.h.
  *
- * wcwidth(3) says how wide a character is in the locale at hand; what it has no width for becomes "?". At most three combining characters stay with a base, so that a pile of them
- * neither grows over its neighbours nor costs time.
+ * wcwidth(3) says how wide a character is in the locale at hand; what it has no width for becomes
+ * "?". At most three combining characters stay with a base, so that a pile of them neither grows
+ * over its neighbours nor costs time.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -240,7 +241,10 @@ const char *cells_middle(char *out, size_t size, const char *text, int width)
 		return out;
 	}
 	head = cells_fit(text, length, width - 2 - room);
-	/* The end begins with a character that has a cell of its own, and not with a mark on one that went. */
+	/*
+	 * The end begins with a character that has a cell of its own, and not with a mark on one
+	 * that went.
+	 */
 	for (; tail < length; tail += step) {
 		int wide = look(text + tail, length - tail, &shown, &step);
 

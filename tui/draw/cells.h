@@ -2,9 +2,11 @@
 /*
  * A picture of character cells: what a view draws into, before any terminal comes into it.
  *
- * This is the last place through which text goes on its way to a screen, so it lets through what has a width and nothing else: bytes that act on a terminal cannot be in a
- * cell. (They were made visible by isolate/base/text.h before; here they would become "?".) Text is placed by columns and never by bytes: wide characters take two cells,
- * combining ones join the cell before them, and everything is cut at the edges, whatever numbers a caller gives.
+ * This is the last place through which text goes on its way to a screen, so it lets through what
+ * has a width and nothing else: bytes that act on a terminal cannot be in a cell. (They were made
+ * visible by isolate/base/text.h before; here they would become "?".) Text is placed by columns and
+ * never by bytes: wide characters take two cells, combining ones join the cell before them, and
+ * everything is cut at the edges, whatever numbers a caller gives.
  */
 #ifndef CORDON_TUI_DRAW_CELLS_H
 #define CORDON_TUI_DRAW_CELLS_H
@@ -24,7 +26,8 @@ enum style { STYLE_PLAIN, STYLE_TITLE, STYLE_HEAD, STYLE_GOOD, STYLE_WARN, STYLE
 #define STYLE_MARKED 0x80
 
 struct cell {
-	uint32_t text[1 + CELLS_COMBINING]; /* code points, the rest 0; text[0] 0: the right half of a wide character */
+	/* code points, the rest 0; text[0] 0: the right half of a wide character */
+	uint32_t text[1 + CELLS_COMBINING];
 	uint8_t style;
 };
 
@@ -36,14 +39,18 @@ struct cells {
 
 #define CELLS_INIT { NULL, 0, 0, true }
 
-/* Sets the size (clamped to the largest) and clears everything. Returns false without memory; the picture is then empty. */
+/*
+ * Sets the size (clamped to the largest) and clears everything. Returns false without memory; the
+ * picture is then empty.
+ */
 bool cells_resize(struct cells *c, int rows, int columns);
 void cells_free(struct cells *c);
 void cells_clear(struct cells *c);
 
 /*
- * Puts text, cut to `width` columns, after leaving out its first `skip` columns. Tabs go to the next multiple of eight. Returns how many columns it took (at most
- * width). What is left of the width stays as it was. Rows and columns outside are ignored.
+ * Puts text, cut to `width` columns, after leaving out its first `skip` columns. Tabs go to the
+ * next multiple of eight. Returns how many columns it took (at most width). What is left of the
+ * width stays as it was. Rows and columns outside are ignored.
  */
 int cells_put(struct cells *c, int row, int column, int width, unsigned style, const char *text, size_t length, int skip);
 
@@ -60,7 +67,8 @@ void cells_paint(struct cells *c, int row, int column, int width, unsigned style
 int cells_width(const char *text, size_t length);
 
 /*
- * How many bytes of text fit into `width` columns (at least one character when there is any): where a line is to be broken.
+ * How many bytes of text fit into `width` columns (at least one character when there is any): where
+ * a line is to be broken.
  */
 size_t cells_fit(const char *text, size_t length, int width);
 
@@ -72,12 +80,16 @@ size_t cells_break(const char *text, size_t length, int width);
 /* The rows that text takes when it is broken so. At least 1. */
 int cells_rows(const char *text, size_t length, int width);
 
-/* Puts text broken so, from `row` on, into at most `rows` rows; where it does not end in them the last one ends with "..". Returns how many it took. */
+/*
+ * Puts text broken so, from `row` on, into at most `rows` rows; where it does not end in them the
+ * last one ends with "..". Returns how many it took.
+ */
 int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style, const char *text, size_t length);
 
 /*
- * Text in at most `width` columns: where it has more it loses its middle, so that neither texts that begin alike nor such that end alike look the same. Returns out, which should have room for all
- * of it and two bytes more.
+ * Text in at most `width` columns: where it has more it loses its middle, so that neither texts
+ * that begin alike nor such that end alike look the same. Returns out, which should have room for
+ * all of it and two bytes more.
  */
 const char *cells_middle(char *out, size_t size, const char *text, int width);
 

@@ -44,7 +44,10 @@ enum action keys_action(uint32_t key, enum where where);
 /* The action of a name that works in a view, or ACTION_NONE. */
 enum action keys_named(const char *name, size_t length, enum where where);
 
-/* Reads one key as the table and scripts write it: a character, or <Name>. Returns how many bytes that were, 0 when it is none. */
+/*
+ * Reads one key as the table and scripts write it: a character, or <Name>. Returns how many bytes
+ * that were, 0 when it is none.
+ */
 size_t keys_read(const char *text, uint32_t *key);
 
 #endif

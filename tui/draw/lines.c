@@ -91,7 +91,10 @@ static void add_piece(struct lines *l, enum style style, const char *text, size_
 		drop_first(l);
 }
 
-/* Where visible text can be cut: before a character that starts a cell, so that no mark loses its base. */
+/*
+ * Where visible text can be cut: before a character that starts a cell, so that no mark loses its
+ * base.
+ */
 static size_t cut(const char *text, size_t length)
 {
 	size_t at = PIECE;

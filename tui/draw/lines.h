@@ -2,8 +2,10 @@
 /*
  * Lines of text to be read page by page: output, source, records, help.
  *
- * Text becomes visible on its way in, so whatever takes it out again, to a screen or a file, has nothing left to do. Nothing is cut: a line that is longer than fits one
- * piece goes on in the next, which says so. The whole is bounded where that was asked for; then the oldest lines go, and are counted.
+ * Text becomes visible on its way in, so whatever takes it out again, to a screen or a file, has
+ * nothing left to do. Nothing is cut: a line that is longer than fits one piece goes on in the
+ * next, which says so. The whole is bounded where that was asked for; then the oldest lines go, and
+ * are counted.
  */
 #ifndef CORDON_TUI_DRAW_LINES_H
 #define CORDON_TUI_DRAW_LINES_H
@@ -39,7 +41,10 @@ void lines_clear(struct lines *l);
 size_t lines_count(const struct lines *l);
 const struct line *lines_at(const struct lines *l, size_t row);
 
-/* Appends foreign text, line by line; the last one may lack its newline. first_number: the number of its first line, 0 for none. */
+/*
+ * Appends foreign text, line by line; the last one may lack its newline. first_number: the number
+ * of its first line, 0 for none.
+ */
 void lines_foreign(struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number);
 
 /* Goes on in the last line with foreign text that has no newline in it. */
@@ -52,7 +57,8 @@ void lines_print(struct lines *l, enum style style, const char *format, ...) __a
 
 #define FORMAT_MAX 32
 
-char *format_bytes(int64_t bytes, char text[FORMAT_MAX]);         /* 512B 9.6M 512M 1.5G, at most 5 columns */
+/* 512B 9.6M 512M 1.5G, at most 5 columns */
+char *format_bytes(int64_t bytes, char text[FORMAT_MAX]);
 char *format_duration(int64_t milliseconds, char text[FORMAT_MAX]); /* 68ms 1.25s 2:05 3:10:00 */
 char *format_count(uint64_t count, char text[FORMAT_MAX]);        /* 1234567 as 1,234,567 */
 

@@ -2,8 +2,9 @@
 /*
  * Pages. See page.h.
  *
- * A place is a line and a row of it, so that breaking lines needs no table of rows: from one place to the next is one look at one line, which is short (lines.c cuts them). What is
- * drawn, moved over and counted goes through next() and back() alone.
+ * A place is a line and a row of it, so that breaking lines needs no table of rows: from one place
+ * to the next is one look at one line, which is short (lines.c cuts them). What is drawn, moved
+ * over and counted goes through next() and back() alone.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -37,7 +38,10 @@ const struct line *page_line(const struct page *p, size_t line)
 	return NULL;
 }
 
-/* The columns at the left that are not the text's: of source for its numbers, of quoted text for its mark, and of a row that goes on from one before. */
+/*
+ * The columns at the left that are not the text's: of source for its numbers, of quoted text for
+ * its mark, and of a row that goes on from one before.
+ */
 static int gutter_of(const struct page *p, size_t line, size_t piece)
 {
 	const struct line *at = page_line(p, line);

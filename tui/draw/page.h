@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines, read page by page: one or more lists of lines, one under the other, with long lines broken or moved sideways.
+ * Lines, read page by page: one or more lists of lines, one under the other, with long lines broken
+ * or moved sideways.
  *
- * What stands at the left edge is ours: source has its line numbers, other foreign text of several lines that is quoted has "| " on every row, and a row that goes on from the one before has "+ ". So
- * nothing that others wrote can look like a heading or a line of the console's own.
+ * What stands at the left edge is ours: source has its line numbers, other foreign text of several
+ * lines that is quoted has "| " on every row, and a row that goes on from the one before has "+ ".
+ * So nothing that others wrote can look like a heading or a line of the console's own.
  */
 #ifndef CORDON_TUI_DRAW_PAGE_H
 #define CORDON_TUI_DRAW_PAGE_H
@@ -35,7 +37,10 @@ void page_draw(struct page *p, struct cells *c, int row, int rows, const char *f
 /* Moves as an action says; false when it is none of a page's. rows and columns as drawn. */
 bool page_move(struct page *p, enum action action, int rows, int columns);
 
-/* Goes to the next line (direction 1, or -1) that has the text, from the one behind the top on, or from the top itself. Returns false when there is none. */
+/*
+ * Goes to the next line (direction 1, or -1) that has the text, from the one behind the top on, or
+ * from the top itself. Returns false when there is none.
+ */
 bool page_find(struct page *p, const char *text, int direction, bool from_here);
 
 /* To a line. */
@@ -54,7 +59,10 @@ struct list {
 /* Brings cursor and top into `count` rows of which `height` are shown. */
 void list_settle(struct list *l, size_t count, int height);
 
-/* Moves as an action says. Returns false when the action is no motion. A cursor on the last row follows new rows; one above it does not. */
+/*
+ * Moves as an action says. Returns false when the action is no motion. A cursor on the last row
+ * follows new rows; one above it does not.
+ */
 bool list_move(struct list *l, enum action action, size_t count, int height);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The prompt. See prompt.h. It is closed before its function is called, so that one prompt can lead to the next. */
+/*
+ * The prompt. See prompt.h. It is closed before its function is called, so that one prompt can lead
+ * to the next.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

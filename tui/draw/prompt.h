@@ -2,9 +2,11 @@
 /*
  * The lines at the bottom when something is asked for: a text, or yes or no.
  *
- * A label is shown whole, over as many rows as it takes: what is decided on is never off the screen. Where it has no room no key answers it, but for those that leave.
- * A question is safe against what was typed before it was there: keys that are already waiting are thrown away when it opens, keys that come within its pause are too (but for Esc), its answer
- * is no unless the yes that it names is typed, and every other key is a no.
+ * A label is shown whole, over as many rows as it takes: what is decided on is never off the
+ * screen. Where it has no room no key answers it, but for those that leave. A question is safe
+ * against what was typed before it was there: keys that are already waiting are thrown away when it
+ * opens, keys that come within its pause are too (but for Esc), its answer is no unless the yes
+ * that it names is typed, and every other key is a no.
  */
 #ifndef CORDON_TUI_DRAW_PROMPT_H
 #define CORDON_TUI_DRAW_PROMPT_H
@@ -42,7 +44,9 @@ struct prompt {
 /* Opens it. The label must be visible text; initial is what stands there to be changed. */
 void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done, prompt_typed *typed, prompt_done *dropped);
 
-/* A question. pause_ms: how long keys are ignored. The caller throws away what the terminal holds. */
+/*
+ * A question. pause_ms: how long keys are ignored. The caller throws away what the terminal holds.
+ */
 void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done, prompt_done *dropped);
 
 /* Takes a key. */
@@ -54,7 +58,10 @@ int prompt_rows(const struct prompt *p, int columns);
 /* Whether its label, and at least the last of what is typed, has room in so many rows. */
 bool prompt_fits(const struct prompt *p, int rows, int columns);
 
-/* Draws it into so many rows from `row` on, and says where the cursor belongs. Of a text that is too long for them its end is shown. */
+/*
+ * Draws it into so many rows from `row` on, and says where the cursor belongs. Of a text that is
+ * too long for them its end is shown.
+ */
 void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column);
 
 #endif

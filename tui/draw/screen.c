@@ -34,7 +34,9 @@ static struct {
 	enum theme theme;
 } S = { .fd = -1, .shown = CELLS_INIT };
 
-/* Colours are the terminal's first eight, on its own background. Light backgrounds swallow yellow. */
+/*
+ * Colours are the terminal's first eight, on its own background. Light backgrounds swallow yellow.
+ */
 static const struct { short colour[2]; attr_t attributes; } STYLES[STYLE_COUNT] = {
 	[STYLE_PLAIN] = { { -1, -1 }, A_NORMAL },
 	[STYLE_TITLE] = { { -1, -1 }, A_REVERSE },
@@ -96,7 +98,10 @@ static void set_modes(void)
 	curs_set(0);
 }
 
-/* LINES and COLUMNS stand above what the terminal itself says; a size that no terminal has is not taken. */
+/*
+ * LINES and COLUMNS stand above what the terminal itself says; a size that no terminal has is not
+ * taken.
+ */
 static void check_size_of_environment(void)
 {
 	static const char *const NAMES[] = { "LINES", "COLUMNS" };
@@ -223,7 +228,10 @@ bool screen_key(uint32_t *key, bool *gone)
 		if (*key != KEY_NONE_HERE)
 			return true;
 	}
-	/* Ready to be read, again and again, and nothing there: that is how the end of a terminal looks. */
+	/*
+	 * Ready to be read, again and again, and nothing there: that is how the end of a terminal
+	 * looks.
+	 */
 	if (poll(&tty, 1, 0) > 0 && ((tty.revents & (POLLHUP | POLLERR | POLLNVAL)) || ++S.idle_reads > 20))
 		*gone = true;
 	return false;

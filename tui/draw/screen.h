@@ -2,9 +2,11 @@
 /*
  * The terminal: the only file that knows ncurses.
  *
- * From screen_open to screen_close the terminal is in raw mode on its alternate screen, and standard error goes to a memory file, whose text is shown (made visible) after
- * the end. Whatever ends the process puts the terminal back: a return, a signal that is asked for by the loop, and a crash, whose handler does no more than write
- * bytes that were prepared and set the mode that was kept. KILL alone cannot be helped.
+ * From screen_open to screen_close the terminal is in raw mode on its alternate screen, and
+ * standard error goes to a memory file, whose text is shown (made visible) after the end. Whatever
+ * ends the process puts the terminal back: a return, a signal that is asked for by the loop, and a
+ * crash, whose handler does no more than write bytes that were prepared and set the mode that was
+ * kept. KILL alone cannot be helped.
  */
 #ifndef CORDON_TUI_DRAW_SCREEN_H
 #define CORDON_TUI_DRAW_SCREEN_H
@@ -17,7 +19,10 @@
 
 enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT, THEME_MONO };
 
-/* Whether there is a terminal to draw on: standard output is one, /dev/tty can be had for keys, and TERM is not dumb. */
+/*
+ * Whether there is a terminal to draw on: standard output is one, /dev/tty can be had for keys, and
+ * TERM is not dumb.
+ */
 bool screen_is_possible(void);
 
 /* Returns 0, or -1 with an error when the terminal's kind is not known. One at a time. */
@@ -29,7 +34,9 @@ void screen_close(bool hurry);
 /* What to poll(2) for keys. */
 int screen_fd(void);
 
-/* The next key that was typed. Returns false when there is none; *gone is set when the terminal is. */
+/*
+ * The next key that was typed. Returns false when there is none; *gone is set when the terminal is.
+ */
 bool screen_key(uint32_t *key, bool *gone);
 
 /* Forgets what was typed and not read. */
@@ -38,10 +45,16 @@ void screen_forget_keys(void);
 /* The size as the terminal has it now; to be called after SIGWINCH and after a stop. */
 void screen_measure(int *rows, int *columns);
 
-/* Shows a picture; what is the same as before is not sent again. The cursor is put at a place, or hidden (-1). */
+/*
+ * Shows a picture; what is the same as before is not sent again. The cursor is put at a place, or
+ * hidden (-1).
+ */
 void screen_show(const struct cells *c, int cursor_row, int cursor_column);
 
-/* Whether the terminal takes anything: else a picture waits until it does, and keys and the daemon do not. */
+/*
+ * Whether the terminal takes anything: else a picture waits until it does, and keys and the daemon
+ * do not.
+ */
 bool screen_takes(void);
 
 /* Everything is sent again at the next screen_show. */
@@ -50,7 +63,10 @@ void screen_redraw(void);
 void screen_theme(enum theme theme);
 void screen_bell(void);
 
-/* Gives the terminal back, stops the process as ^Z does, and takes the terminal again when it goes on. */
+/*
+ * Gives the terminal back, stops the process as ^Z does, and takes the terminal again when it goes
+ * on.
+ */
 void screen_suspend(void);
 
 #endif

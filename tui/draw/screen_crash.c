@@ -2,8 +2,9 @@
 /*
  * After a fault. See screen_crash.h.
  *
- * endwin(3) may not be called from a handler, so what it would send is put together beforehand. The handler calls write(2) and tcsetattr(3), which may be, on a stack of its own, since an
- * overflow of the stack is one of the faults; then it lets the signal do what it does.
+ * endwin(3) may not be called from a handler, so what it would send is put together beforehand. The
+ * handler calls write(2) and tcsetattr(3), which may be, on a stack of its own, since an overflow
+ * of the stack is one of the faults; then it lets the signal do what it does.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,7 +20,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The last four are blocked, and read from a descriptor, but for the time that a picture is sent. */
+/*
+ * The last four are blocked, and read from a descriptor, but for the time that a picture is sent.
+ */
 static const int FATAL[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 
 static struct {

@@ -10,7 +10,10 @@ void screen_crash_prepare(int fd);
 void screen_crash_arm(void);
 void screen_crash_disarm(void);
 
-/* What the handler does, but for the end. A handler may call it; where the terminal takes no bytes it gets its mode back all the same. */
+/*
+ * What the handler does, but for the end. A handler may call it; where the terminal takes no bytes
+ * it gets its mode back all the same.
+ */
 void screen_crash_put_back(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard error behind a screen. See screen_stderr.h. A memory file takes any amount without a reader, so that no writer blocks. */
+/*
+ * Standard error behind a screen. See screen_stderr.h. A memory file takes any amount without a
+ * reader, so that no writer blocks.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -5,7 +5,8 @@
  *   link  ->  log, runs (models)  ->  views draw cells  ->  screen, or a script's picture
  *   keys  ->  actions  ->  prompt, view, console
  *
- * Models never know of views. A view draws from the models when it is asked to and keeps no more than where it stands. Everything runs in one thread, in the loop of loop.c.
+ * Models never know of views. A view draws from the models when it is asked to and keeps no more
+ * than where it stands. Everything runs in one thread, in the loop of loop.c.
  */
 #ifndef CORDON_TUI_MODEL_CONSOLE_H
 #define CORDON_TUI_MODEL_CONSOLE_H
@@ -31,12 +32,15 @@ enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, V
 struct view {
 	enum where where;
 	const char *name;      /* in the title line; "" for one that only opens over another */
-	void (*enter)(struct console *c);                          /* or NULL; it becomes the one that is shown */
+	/* or NULL; it becomes the one that is shown */
+	void (*enter)(struct console *c);
 	void (*draw)(struct console *c, int row, int rows);
 	bool (*act)(struct console *c, enum action action, int rows); /* false: not its business */
 	bool (*find)(struct console *c, const char *text, int direction, bool from_here);
-	void (*status)(struct console *c, struct buffer *out);     /* for the line above the bottom */
-	struct run *(*run)(struct console *c);                     /* the run at its cursor, or NULL; no function: the view shows none */
+	/* for the line above the bottom */
+	void (*status)(struct console *c, struct buffer *out);
+	/* the run at its cursor, or NULL; no function: the view shows none */
+	struct run *(*run)(struct console *c);
 };
 extern const struct view *const views[VIEW_COUNT];
 
@@ -73,7 +77,8 @@ struct console {
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
 	bool pending_wanted, current_wanted, tools_asked;
-	int64_t tools_begun_ms, tools_took_ms; /* the last question about lists of tools: when, and how long until its answer was taken */
+	/* the last question about lists of tools: when, and how long until its answer was taken */
+	int64_t tools_begun_ms, tools_took_ms;
 	int64_t rang_ms;
 	bool relative;                     /* times */
 	bool frozen;
@@ -149,7 +154,8 @@ struct console {
 		struct tool *tools;        /* owned */
 		size_t count;
 		char wanted[16], reason[PROMPT_TEXT_MAX];
-		size_t asked, done, refused; /* of the last ones that were made, and what came of them */
+		/* of the last ones that were made, and what came of them */
+		size_t asked, done, refused;
 		char outcomes[1200];       /* of those that were not done; visible */
 	} decision;
 	struct buffer *answer;             /* for the request of tui_options */
@@ -161,21 +167,29 @@ bool console_new(struct console *c, const struct tui_options *options, struct bu
 void console_free(struct console *c);
 void console_key(struct console *c, uint32_t key);
 void console_act(struct console *c, enum action action);
-void console_open_view(struct console *c, enum view_id id); /* q leads back to the one that is shown */
+/* q leads back to the one that is shown */
+void console_open_view(struct console *c, enum view_id id);
 enum view_id console_view(const struct console *c);
-enum view_id console_base(const struct console *c);        /* the view of the title line that is shown, or lies below what is */
+/* the view of the title line that is shown, or lies below what is */
+enum view_id console_base(const struct console *c);
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
 void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool console_notice_loss(struct console *c); /* says once that the daemon is gone; whether there is none to wait for: what ran one program has ended */
+/*
+ * says once that the daemon is gone; whether there is none to wait for: what ran one program has
+ * ended
+ */
+bool console_notice_loss(struct console *c);
 int64_t console_now_ms(void);
-int64_t console_wall_ns(const struct console *c);          /* now; for a script, when the newest event was */
+/* now; for a script, when the newest event was */
+int64_t console_wall_ns(const struct console *c);
 
 /* The run at the cursor of the view that is shown, or NULL. */
 struct run *console_run(struct console *c);
 
 /* ---- frame.c ---- */
 void console_draw(struct console *c);
-int console_rows(const struct console *c);                  /* that a view has: fewer when much is said or asked below it */
+/* that a view has: fewer when much is said or asked below it */
+int console_rows(const struct console *c);
 bool console_shows_prompt(const struct console *c);         /* the whole of what is asked */
 
 /* ---- feed.c: what the daemon says ---- */
@@ -187,16 +201,22 @@ void feed_control(struct console *c, const char *method, const char *id);
 
 /* ---- feed_tools.c ---- */
 void feed_ask_tools(struct console *c);                     /* as soon as it is time */
-void feed_step_tools(struct console *c, int64_t now_ms);    /* asks, or takes in some of what came */
-int64_t feed_tools_at(const struct console *c);             /* when there is something to do, -1: nothing */
-bool feed_has_tools(const struct console *c);               /* nothing is wanted, asked for or to be taken in */
+/* asks, or takes in some of what came */
+void feed_step_tools(struct console *c, int64_t now_ms);
+/* when there is something to do, -1: nothing */
+int64_t feed_tools_at(const struct console *c);
+/* nothing is wanted, asked for or to be taken in */
+bool feed_has_tools(const struct console *c);
 void feed_ask_tool(struct console *c);
 void feed_begin_decisions(struct console *c);
 void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason);
 void feed_tool_event(struct console *c, struct json_slice type, bool is_news);
 void feed_error(struct json_slice error, struct buffer *out);
 
-/* Asks for what is wanted, when it is time; feed_patience says in how many milliseconds that is (-1: nothing is wanted). */
+/*
+ * Asks for what is wanted, when it is time; feed_patience says in how many milliseconds that is
+ * (-1: nothing is wanted).
+ */
 void feed_ask_wanted(struct console *c, int64_t now_ms);
 int feed_patience(const struct console *c, int64_t now_ms);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an event says on one line, by the templates of rows.def, and whether a line has the words of a filter.
+ * What an event says on one line, by the templates of rows.def, and whether a line has the words of
+ * a filter.
  *
- * Every value goes through the sanitiser as it is put in; a value cannot bring a brace that would be read as a field, because what was put in is not read again.
+ * Every value goes through the sanitiser as it is put in; a value cannot bring a brace that would
+ * be read as a field, because what was put in is not read again.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -32,7 +34,9 @@ const struct log_row *log_row_for(struct json_slice type)
 	return NULL;
 }
 
-/* One {name} or {name:form}, of which at is behind the brace. Returns whether the field was there. */
+/*
+ * One {name} or {name:form}, of which at is behind the brace. Returns whether the field was there.
+ */
 static bool add_field(struct json_slice data, const char *at, size_t length, struct buffer *out)
 {
 	const char *colon = memchr(at, ':', length);

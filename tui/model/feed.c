@@ -2,8 +2,10 @@
 /*
  * What goes over the connection, and what becomes of it.
  *
- * After connecting, the daemon is asked how far back it remembers, and asked for the events from there on: everything at first, and what we missed when we had been connected before. Numbers of
- * events go on after a restart of the daemon, so nothing is taken twice. Answers say which run they are about by its id, since the run may be gone by then.
+ * After connecting, the daemon is asked how far back it remembers, and asked for the events from
+ * there on: everything at first, and what we missed when we had been connected before. Numbers of
+ * events go on after a restart of the daemon, so nothing is taken twice. Answers say which run they
+ * are about by its id, since the run may be gone by then.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

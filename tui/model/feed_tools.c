@@ -2,10 +2,13 @@
 /*
  * Requests about tools, and events of decisions.
  *
- * The lists are asked for anew whenever an event of a tool came, from whichever console or command it was caused, so two consoles show the same; and when one of their views is opened, since
- * a command that works on a library by itself may have changed it. One question at a time, at most two a second, and the longer an answer took the longer until the next: events may come as
- * fast as they will. What came is taken in slices, between which keys are answered. A decision goes out with the hash that was
- * shown; when the library has something else by then the daemon refuses it, and what it has is shown instead.
+ * The lists are asked for anew whenever an event of a tool came, from whichever console or command
+ * it was caused, so two consoles show the same; and when one of their views is opened, since a
+ * command that works on a library by itself may have changed it. One question at a time, at most
+ * two a second, and the longer an answer took the longer until the next: events may come as fast as
+ * they will. What came is taken in slices, between which keys are answered. A decision goes out
+ * with the hash that was shown; when the library has something else by then the daemon refuses it,
+ * and what it has is shown instead.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,9 @@
 /*
  * Files that the console writes.
  *
- * Only new ones: no name that is there already is opened, so nothing is overwritten and no link followed. What goes in is what was on the screen: visible text, and events as JSON whose
- * strings hide nothing.
+ * Only new ones: no name that is there already is opened, so nothing is overwritten and no link
+ * followed. What goes in is what was on the screen: visible text, and events as JSON whose strings
+ * hide nothing.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

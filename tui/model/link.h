@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The console's end of the control socket: never waits, and connects again when the daemon went away.
+ * The console's end of the control socket: never waits, and connects again when the daemon went
+ * away.
  *
- * JSON-RPC, one object a line. What comes in is bounded, passes the strict gate before anything is made of it, and is dispatched: an event to the owner's on_event, an
- * answer to the function that was named with the request. Requests that a lost connection left open are answered with no result.
+ * JSON-RPC, one object a line. What comes in is bounded, passes the strict gate before anything is
+ * made of it, and is dispatched: an event to the owner's on_event, an answer to the function that
+ * was named with the request. Requests that a lost connection left open are answered with no
+ * result.
  */
 #ifndef CORDON_TUI_MODEL_LINK_H
 #define CORDON_TUI_MODEL_LINK_H
@@ -19,7 +22,10 @@
 #define LINK_OPEN_REQUESTS 64
 #define LINK_ABOUT_MAX 128
 
-/* What came of a request. result and error: text NULL when there is none; both, when the connection was lost. about: as it was given. */
+/*
+ * What came of a request. result and error: text NULL when there is none; both, when the connection
+ * was lost. about: as it was given.
+ */
 typedef void link_answer(void *owner, const char *about, struct json_slice result, struct json_slice error);
 
 struct link {
@@ -42,14 +48,20 @@ struct link {
 	} open[LINK_OPEN_REQUESTS];
 };
 
-/* Connects. Returns 0, or -1 with DAEMON_MISSING. owner and the functions are set by the caller before. */
+/*
+ * Connects. Returns 0, or -1 with DAEMON_MISSING. owner and the functions are set by the caller
+ * before.
+ */
 int link_open(struct link *l, const char *path, struct error *err);
 
 /* Takes a socket that is connected already. */
 void link_adopt(struct link *l, int fd);
 void link_close(struct link *l);
 
-/* What to wait for: poll(2) events of l->fd, and in how many milliseconds there is something to do anyway (-1: never). */
+/*
+ * What to wait for: poll(2) events of l->fd, and in how many milliseconds there is something to do
+ * anyway (-1: never).
+ */
 short link_wants(const struct link *l);
 int link_timeout(const struct link *l, int64_t now_ms);
 
@@ -57,14 +69,18 @@ int link_timeout(const struct link *l, int64_t now_ms);
 bool link_step(struct link *l, int64_t now_ms);
 
 /*
- * Sends a request, params being a JSON object. answer may be NULL. Returns false, having called nothing, when there is no connection, no memory, or too much is open.
+ * Sends a request, params being a JSON object. answer may be NULL. Returns false, having called
+ * nothing, when there is no connection, no memory, or too much is open.
  */
 bool link_request(struct link *l, const char *method, const char *params, link_answer *answer, const char *about);
 
 /* Whether an answer is waited for. */
 bool link_is_asking(const struct link *l);
 
-/* Sends a line that is complete but for its id, which must be its first member and missing: {"jsonrpc":... becomes {"id":N,"jsonrpc":... */
+/*
+ * Sends a line that is complete but for its id, which must be its first member and missing:
+ * {"jsonrpc":... becomes {"id":N,"jsonrpc":...
+ */
 bool link_send_line(struct link *l, const char *line, size_t length, link_answer *answer, const char *about);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * The ring of events. See log.h.
  *
- * Lines lie in one block of bytes that wraps (a line never does), their places in a second ring. The serials that match the filter are a third one, so that a row is found in
- * no time, whatever was filtered.
+ * Lines lie in one block of bytes that wraps (a line never does), their places in a second ring.
+ * The serials that match the filter are a third one, so that a row is found in no time, whatever
+ * was filtered.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

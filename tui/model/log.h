@@ -4,10 +4,11 @@
  *
  * A ring of fixed size; nothing is parsed but the envelope until a row is drawn or a filter asks.
  * Events lie in order of their time as far as they come within 200 ms and 256 events of one
- * another, since those of several channels do not come in order. Each has a serial, which counts up by one, so "the same
- * event" means something while rows come and go; only among the newest does one that comes late
- * move others. An entry that is shown in full can be protected: then it stays in its place, the ring fills
- * up and newcomers are counted instead of kept, because a picture that is read must not move.
+ * another, since those of several channels do not come in order. Each has a serial, which counts up
+ * by one, so "the same event" means something while rows come and go; only among the newest does
+ * one that comes late move others. An entry that is shown in full can be protected: then it stays
+ * in its place, the ring fills up and newcomers are counted instead of kept, because a picture that
+ * is read must not move.
  */
 #ifndef CORDON_TUI_MODEL_LOG_H
 #define CORDON_TUI_MODEL_LOG_H
@@ -42,7 +43,10 @@ struct log;
 struct log *log_new(void);
 void log_free(struct log *l);
 
-/* Keeps an event: a JSON object that passed the gate. Returns its serial, or 0 when it was not kept. */
+/*
+ * Keeps an event: a JSON object that passed the gate. Returns its serial, or 0 when it was not
+ * kept.
+ */
 uint64_t log_add(struct log *l, struct json_slice event);
 
 /* What is there keeps its place: later events come after it, whatever their time. */
@@ -57,7 +61,8 @@ struct log_entry *log_entry(struct log *l, uint64_t serial);
 struct json_slice log_event(const struct log *l, const struct log_entry *e);
 
 /*
- * Nothing from this serial on is thrown out; 0: everything may be. How many newcomers were turned away meanwhile; when everything may be thrown out again, a row takes their place.
+ * Nothing from this serial on is thrown out; 0: everything may be. How many newcomers were turned
+ * away meanwhile; when everything may be thrown out again, a row takes their place.
  */
 void log_protect(struct log *l, uint64_t serial);
 uint64_t log_unkept(const struct log *l);
@@ -66,12 +71,16 @@ uint64_t log_unkept(const struct log *l);
 uint64_t log_total(const struct log *l);
 
 /*
- * Which events are rows: words separated by blanks, all of which the row's text must have, those with ! in front none of; cases do not matter. subject: of one execution
- * only, "" for all. Goes through everything that is kept.
+ * Which events are rows: words separated by blanks, all of which the row's text must have, those
+ * with ! in front none of; cases do not matter. subject: of one execution only, "" for all. Goes
+ * through everything that is kept.
  */
 void log_filter(struct log *l, const char *words, const char *subject);
 
-/* Rows, numbered from 0; the serial of one; the row of a serial, or of the next one after it that is a row. */
+/*
+ * Rows, numbered from 0; the serial of one; the row of a serial, or of the next one after it that
+ * is a row.
+ */
 size_t log_rows(const struct log *l);
 uint64_t log_serial(const struct log *l, size_t row);
 size_t log_row_of(const struct log *l, uint64_t serial);

@@ -2,8 +2,9 @@
 /*
  * The model of executions. See runs.h.
  *
- * One function a type of event, found through a table. All text is made visible as it is taken over, into arrays of fixed size; JSON of events is kept as it came, for the view that
- * shows it, and is made visible there.
+ * One function a type of event, found through a table. All text is made visible as it is taken
+ * over, into arrays of fixed size; JSON of events is kept as it came, for the view that shows it,
+ * and is made visible there.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -484,8 +485,9 @@ enum style run_style(const struct run *run)
 /*
  * The output of a run.
  *
- * The two streams come in pieces that end anywhere, in the middle of a character too: such an end is kept back until its rest comes. A piece goes on in the line that its stream left
- * open, unless the other stream wrote in between.
+ * The two streams come in pieces that end anywhere, in the middle of a character too: such an end
+ * is kept back until its rest comes. A piece goes on in the line that its stream left open, unless
+ * the other stream wrote in between.
  */
 
 /* How many bytes at the end are the beginning of a character. */

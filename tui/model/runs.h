@@ -2,8 +2,10 @@
 /*
  * The executions that the console knows of, made from events alone.
  *
- * Events are applied in the order in which they came. A run that was not seen from its start is there with what is known of it. There is a bound on their number, and one on the
- * output that is kept of each and of all; those that ended longest ago go first. A view that remembers a run keeps its id.
+ * Events are applied in the order in which they came. A run that was not seen from its start is
+ * there with what is known of it. There is a bound on their number, and one on the output that is
+ * kept of each and of all; those that ended longest ago go first. A view that remembers a run keeps
+ * its id.
  */
 #ifndef CORDON_TUI_MODEL_RUNS_H
 #define CORDON_TUI_MODEL_RUNS_H
@@ -34,12 +36,14 @@ struct run {
 	int64_t started_ns, ended_ns, timeout_ms, memory_limit;
 	int64_t elapsed_ms, cpu_ms, memory, memory_top, processes, workspace, duration_ms;
 	int64_t exit_code, signal;         /* -1: none */
-	double cpu_percent;                /* of one processor: since the sample before, or of the whole run once that has ended */
+	/* of one processor: since the sample before, or of the whole run once that has ended */
+	double cpu_percent;
 	uint64_t opened, denied;           /* files; everything that was refused */
 	uint64_t events;
 	struct series cpu, use;
 	struct buffer limits, confinement, files; /* JSON of the events, as it came */
-	struct buffer shown;               /* the answer to sandbox.show; empty until it was asked for */
+	/* the answer to sandbox.show; empty until it was asked for */
+	struct buffer shown;
 	bool asked, asked_at_end;          /* for it; and after the end */
 	unsigned answers;                  /* how many came */
 	struct lines output;
@@ -72,7 +76,10 @@ const char *run_label(const struct run *run);
 /* What its processes have, or had at most when it has ended. */
 int64_t run_memory(const struct run *run);
 
-/* The state in a word or two, as of now: "running", "exit 3", "timed out"; and why it is that, or "". */
+/*
+ * The state in a word or two, as of now: "running", "exit 3", "timed out"; and why it is that, or
+ * "".
+ */
 const char *run_state_text(const struct run *run, char text[32]);
 const char *run_state_why(const struct run *run);
 enum style run_style(const struct run *run);

@@ -24,7 +24,10 @@ void series_add(struct series *s, double value)
 	s->gathered = 0;
 }
 
-/* The height of the value at one place of `places`, in steps of which `steps` are full; at least one where there is anything. */
+/*
+ * The height of the value at one place of `places`, in steps of which `steps` are full; at least
+ * one where there is anything.
+ */
 static int height(const struct series *s, size_t places, size_t place, int steps, double full)
 {
 	size_t shown = s->count < places ? s->count : places, index;
@@ -39,7 +42,8 @@ static int height(const struct series *s, size_t places, size_t place, int steps
 
 static void draw_braille(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full)
 {
-	static const unsigned char LEFT[] = { 0x40, 0x04, 0x02, 0x01 }, RIGHT[] = { 0x80, 0x20, 0x10, 0x08 }; /* from the bottom */
+	/* from the bottom */
+	static const unsigned char LEFT[] = { 0x40, 0x04, 0x02, 0x01 }, RIGHT[] = { 0x80, 0x20, 0x10, 0x08 };
 
 	for (int x = 0; x < columns; x++) {
 		int left = height(s, (size_t)columns * 2, (size_t)x * 2, rows * 4, full), right = height(s, (size_t)columns * 2, (size_t)x * 2 + 1, rows * 4, full);

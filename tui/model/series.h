@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value over time, from its beginning to now, in bounded room: when it is full, neighbours become one (their maximum) and each place stands for twice the time. */
+/*
+ * A value over time, from its beginning to now, in bounded room: when it is full, neighbours become
+ * one (their maximum) and each place stands for twice the time.
+ */
 #ifndef CORDON_TUI_MODEL_SERIES_H
 #define CORDON_TUI_MODEL_SERIES_H
 
@@ -19,8 +22,9 @@ struct series {
 void series_add(struct series *s, double value);
 
 /*
- * Draws it into a rectangle, its highest at `full` (or its own top when that is more): dots of Braille, eight to a cell, or columns of signs where that cannot be shown. The newest is at
- * the right end once there are more values than room.
+ * Draws it into a rectangle, its highest at `full` (or its own top when that is more): dots of
+ * Braille, eight to a cell, or columns of signs where that cannot be shown. The newest is at the
+ * right end once there are more values than room.
  */
 void series_draw(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full);
 

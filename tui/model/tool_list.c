@@ -21,9 +21,11 @@
 static const char *const KEYS[] = { "user", "name", "hash" };
 #define KEY_COUNT (sizeof KEYS / sizeof *KEYS)
 
+/* clang-format off */
 static const struct { const char *name; size_t at, size; } TEXTS[] = {
 #define TEXT(member) { #member, offsetof(struct tool, member), sizeof((struct tool *)0)->member }
-	TEXT(name), TEXT(user), TEXT(hash), TEXT(state), TEXT(policy), TEXT(decided_by), TEXT(reason), TEXT(description),
+	TEXT(name), TEXT(user), TEXT(hash), TEXT(state), TEXT(policy), TEXT(decided_by), TEXT(reason),
+	TEXT(description),
 #undef TEXT
 };
 
@@ -31,14 +33,21 @@ static const struct { const char *name; size_t at; } NUMBERS[] = {
 #define NUMBER(member) { #member, offsetof(struct tool, member) }
 	NUMBER(version), NUMBER(successes), NUMBER(failures), NUMBER(threshold),
 #undef NUMBER
-}, TIMES[] = { { "created", offsetof(struct tool, created_ns) }, { "due", offsetof(struct tool, due_ns) }, { "decided", offsetof(struct tool, decided_ns) } };
+}, TIMES[] = {
+	{ "created", offsetof(struct tool, created_ns) }, { "due", offsetof(struct tool, due_ns) },
+	{ "decided", offsetof(struct tool, decided_ns) },
+};
+/* clang-format on */
 
 static bool is_named(struct json_slice key, const char *name)
 {
 	return key.length == strlen(name) && memcmp(key.text, name, key.length) == 0;
 }
 
-/* Of a long text no more is looked at than can be kept: a character in JSON has at most six bytes, and its visible form at least one. */
+/*
+ * Of a long text no more is looked at than can be kept: a character in JSON has at most six bytes,
+ * and its visible form at least one.
+ */
 static void take_text(struct json_slice value, char *out, size_t size)
 {
 	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generated tools that the console knows of: two lists as the daemon gave them last, what waits for a decision and what is current.
+ * The generated tools that the console knows of: two lists as the daemon gave them last, what waits
+ * for a decision and what is current.
  *
- * A version is meant by its user, name, number and hash together, and by nothing less: a decision that was prepared for one never reaches another. What was read to its end in this console, and what
- * was marked, is remembered by the same.
+ * A version is meant by its user, name, number and hash together, and by nothing less: a decision
+ * that was prepared for one never reaches another. What was read to its end in this console, and
+ * what was marked, is remembered by the same.
  */
 #ifndef CORDON_TUI_MODEL_TOOL_LIST_H
 #define CORDON_TUI_MODEL_TOOL_LIST_H
@@ -20,7 +22,11 @@
 
 struct tool {
 	char name[96], user[96], hash[TOOL_HASH_MAX], state[24], policy[24]; /* visible */
-	char key[TOOL_KEY_MAX];        /* user, name, version and hash as JSON members, as they came: {"name":..., "user":..., "hash":...} without the braces */
+	/*
+	 * user, name, version and hash as JSON members, as they came: {"name":..., "user":...,
+	 * "hash":...} without the braces
+	 */
+	char key[TOOL_KEY_MAX];
 	int64_t version, successes, failures, threshold;
 	int64_t created_ns, due_ns, decided_ns;
 	char decided_by[96], reason[240], description[400];
@@ -51,7 +57,10 @@ void tools_free(struct tools *t);
 /* Takes the items of an array into one of the lists. Marks stay with what they were put on. */
 void tools_take(struct tools *t, struct tool_list *l, struct json_slice items);
 
-/* The same in slices: begins, and takes items of about so many bytes at a time; the list stays as it was until tools_step returns true, for the last ones. */
+/*
+ * The same in slices: begins, and takes items of about so many bytes at a time; the list stays as
+ * it was until tools_step returns true, for the last ones.
+ */
 void tools_begin(struct tools *t, struct tool_list *l, struct json_slice items);
 bool tools_step(struct tools *t, size_t bytes);
 bool tools_is_taking(const struct tools *t);

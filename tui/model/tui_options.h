@@ -11,10 +11,16 @@
 
 struct tui_options {
 	const char *socket;          /* of the daemon; NULL with fd */
-	int fd;                      /* a connection that is there already, which becomes the console's; -1: none */
-	const char *request;         /* with fd: the line of the one request whose answer is wanted; its first member must not be an id */
+	/* a connection that is there already, which becomes the console's; -1: none */
+	int fd;
+	/*
+	 * with fd: the line of the one request whose answer is wanted; its first member must not be
+	 * an id
+	 */
+	const char *request;
 	size_t request_length;
-	void (*on_event)(void *argument, struct json_slice event); /* or NULL: gets every event, too */
+	/* or NULL: gets every event, too */
+	void (*on_event)(void *argument, struct json_slice event);
 	void *on_event_argument;
 	bool plain;
 	const char *script;          /* path, or NULL */

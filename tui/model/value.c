@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values out of JSON. See value.h. The gate has checked the grammar; lengths are checked here all the same, so that a mistake elsewhere ends in a short text. */
+/*
+ * Values out of JSON. See value.h. The gate has checked the grammar; lengths are checked here all
+ * the same, so that a mistake elsewhere ends in a short text.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -152,7 +155,10 @@ bool value_is_null(struct json_slice value)
 	return !value.text || (value.length == 4 && memcmp(value.text, "null", 4) == 0);
 }
 
-/* Wrapped as the one member after another that json_slice_next walks, arrays being objects without keys. */
+/*
+ * Wrapped as the one member after another that json_slice_next walks, arrays being objects without
+ * keys.
+ */
 bool value_item(struct json_slice array, size_t *at, struct json_slice *item)
 {
 	size_t i = *at, depth = 0;

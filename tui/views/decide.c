@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions. See views.h. What a question is about is copied when it is asked: lists may change under it, what is decided does not. */
+/*
+ * Decisions. See views.h. What a question is about is copied when it is asked: lists may change
+ * under it, what is decided does not.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -44,7 +47,10 @@ static void keep(struct console *c, const struct tool *tools, size_t count)
 		c->decision.tools[c->decision.count++] = tools[i];
 }
 
-/* The marked ones, at most as many as a question can be about. Returns false, and says why, when there are none. */
+/*
+ * The marked ones, at most as many as a question can be about. Returns false, and says why, when
+ * there are none.
+ */
 static bool keep_marked(struct console *c)
 {
 	const struct tool_list *list = &c->tools.pending;
@@ -62,7 +68,10 @@ static bool keep_marked(struct console *c)
 	return count > 0 && count <= AT_ONCE_MOST;
 }
 
-/* All of them, each distinct: names lose their middle before they lose their ends, and the hash says the rest. */
+/*
+ * All of them, each distinct: names lose their middle before they lose their ends, and the hash
+ * says the rest.
+ */
 static void name_them(const struct console *c, struct buffer *out)
 {
 	char name[sizeof c->decision.tools->name + 2], user[sizeof c->decision.tools->user + 2];
@@ -75,7 +84,10 @@ static void name_them(const struct console *c, struct buffer *out)
 	}
 }
 
-/* Asks about those that were kept: before, their names, after. Not when that does not fit on the screen, since what is not seen is not decided on. */
+/*
+ * Asks about those that were kept: before, their names, after. Not when that does not fit on the
+ * screen, since what is not seen is not decided on.
+ */
 static void ask_about_all(struct console *c, const char *before, const char *after, prompt_done *done)
 {
 	_cleanup_buffer_ struct buffer label = BUFFER_INIT;

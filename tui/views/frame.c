@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines around a view: the title with the views and what lives, what was said and where one stands, and the keys that work here, out of their table. */
+/*
+ * The lines around a view: the title with the views and what lives, what was said and where one
+ * stands, and the keys that work here, out of their table.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -2,8 +2,9 @@
 /*
  * Plain mode: for a screen reader, a log, a pipe, a terminal that can do nothing.
  *
- * Events are lines that are appended, whole and visible, with no picture, no colour and no movement. Commands are lines, too; runs have numbers to be named by. The end of the input ends the
- * commands and not the events. Standard output that is gone ends everything.
+ * Events are lines that are appended, whole and visible, with no picture, no colour and no
+ * movement. Commands are lines, too; runs have numbers to be named by. The end of the input ends
+ * the commands and not the events. Standard output that is gone ends everything.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -279,7 +280,9 @@ int loop_plain(struct console *c, struct error *err)
 	if (!p)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping commands");
 	signal(SIGPIPE, SIG_IGN);
-	/* Keys of a request's own console are not the program's; without a terminal there are none. */
+	/*
+	 * Keys of a request's own console are not the program's; without a terminal there are none.
+	 */
 	p->input_ended = c->options->request && !isatty(STDIN_FILENO);
 	while (!c->quit) {
 		struct pollfd ready[2] = { { c->link.fd, link_wants(&c->link), 0 }, { p->input_ended ? -1 : STDIN_FILENO, POLLIN, 0 } };

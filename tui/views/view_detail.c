@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detail: one run in full. Plots of CPU and memory at the top, below them a page: what is known of it, its program, its limits, what holds it, its record.
+ * Detail: one run in full. Plots of CPU and memory at the top, below them a page: what is known of
+ * it, its program, its limits, what holds it, its record.
  *
- * The program does not change and may be long, so its lines are made once; the rest is made anew when an event of the run came.
+ * The program does not change and may be long, so its lines are made once; the rest is made anew
+ * when an event of the run came.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

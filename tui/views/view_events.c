@@ -2,8 +2,9 @@
 /*
  * Events: the stream, a row each.
  *
- * Where the cursor stands is kept as serials, so that neither new rows nor another filter move it to another event. While it does not follow the end, what is on the screen is protected
- * from being thrown out.
+ * Where the cursor stands is kept as serials, so that neither new rows nor another filter move it
+ * to another event. While it does not follow the end, what is on the screen is protected from being
+ * thrown out.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

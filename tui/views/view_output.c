@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output: what one run wrote to its two streams, in the order in which it came; standard error has another style, and a bar in front. */
+/*
+ * Output: what one run wrote to its two streams, in the order in which it came; standard error has
+ * another style, and a bar in front.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

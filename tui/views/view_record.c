@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event in full: every field of it, whatever its type. The lines are a copy, so they stay when the event is thrown out. */
+/*
+ * One event in full: every field of it, whatever its type. The lines are a copy, so they stay when
+ * the event is thrown out.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -2,8 +2,9 @@
 /*
  * Runs: a table, a row an execution.
  *
- * The rows are texts that were made of the models at one moment, so that a frozen picture is simply one that is not made anew. The cursor stays with its run whatever the order does; until it
- * is moved for the first time it stays at the top.
+ * The rows are texts that were made of the models at one moment, so that a frozen picture is simply
+ * one that is not made anew. The cursor stays with its run whatever the order does; until it is
+ * moved for the first time it stays at the top.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -95,7 +96,8 @@ static const struct column {
 };
 #define COLUMN_COUNT ((int)(sizeof COLUMNS / sizeof *COLUMNS))
 
-static int (*compare_by)(const struct run *, const struct run *); /* for qsort(3), which has no argument of its own */
+/* for qsort(3), which has no argument of its own */
+static int (*compare_by)(const struct run *, const struct run *);
 static int compare_sign;
 
 static int compare(const void *a, const void *b)

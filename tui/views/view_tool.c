@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One version of a tool, for the decision on it: what it is, what it may do and touched beside the version promoted before, what changed in its code, its decisions and runs, and
- * at the end its source, whole.
+ * One version of a tool, for the decision on it: what it is, what it may do and touched beside the
+ * version promoted before, what changed in its code, its decisions and runs, and at the end its
+ * source, whole.
  *
- * What it says of itself and what changed in its code are quoted, so that neither can pass for anything else on the page. Lines are broken and never cut, hidden characters are written out, and where anything is missing there is no approval. That its end was on the screen is noted for the version whose
- * source it is, and lost when the source is another one.
+ * What it says of itself and what changed in its code are quoted, so that neither can pass for
+ * anything else on the page. Lines are broken and never cut, hidden characters are written out, and
+ * where anything is missing there is no approval. That its end was on the screen is noted for the
+ * version whose source it is, and lost when the source is another one.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -2,8 +2,10 @@
 /*
  * Pending and Tools: two lists of tools, what waits for a decision and what is current.
  *
- * What the daemon could not list is said below what it could. A name that is longer than its column loses its middle, and where the row has no room for hashes it has their first signs: two rows
- * are never the same for want of columns. The cursor stays with its version when the list changes; of a version that left the list, it stays at the place.
+ * What the daemon could not list is said below what it could. A name that is longer than its column
+ * loses its middle, and where the row has no room for hashes it has their first signs: two rows are
+ * never the same for want of columns. The cursor stays with its version when the list changes; of a
+ * version that left the list, it stays at the place.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

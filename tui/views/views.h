@@ -34,8 +34,11 @@ void view_json(struct lines *out, struct json_slice value, const char *name, int
 /*
  * Decisions about tools: the questions that come before them.
  *
- * An approval takes two steps, the second of which cannot be typed by chance: the beginning of the hash that is on the screen, or for several the count of them. It is possible only for what was
- * read to its end, here, in the version that it is about. A question names all that it is about, and is not asked where that has no room. Keys that were typed before a question was there, or within half a second of it, do nothing, and whatever else is answered is a no.
+ * An approval takes two steps, the second of which cannot be typed by chance: the beginning of the
+ * hash that is on the screen, or for several the count of them. It is possible only for what was
+ * read to its end, here, in the version that it is about. A question names all that it is about,
+ * and is not asked where that has no room. Keys that were typed before a question was there, or
+ * within half a second of it, do nothing, and whatever else is answered is a no.
  */
 
 /* Each asks about one version, or with NULL about those that are marked. */

@@ -2,12 +2,15 @@
 /*
  * The import policy.
  *
- * Full dotted names are compared, never roots alone: `urllib` brings urllib.parse and not urllib.request. The public names of a module are
- * asked of the module itself in this interpreter, because what modules leak (datetime.sys, enum.bltns, json.codecs) differs from
- * version to version: a name is public when it has no leading underscore, its value is no module, no metaclass, none of the refused
- * builtins under another name, and it is no gadget of rules_modules.def.
+ * Full dotted names are compared, never roots alone: `urllib` brings urllib.parse and not
+ * urllib.request. The public names of a module are asked of the module itself in this interpreter,
+ * because what modules leak (datetime.sys, enum.bltns, json.codecs) differs from version to
+ * version: a name is public when it has no leading underscore, its value is no module, no
+ * metaclass, none of the refused builtins under another name, and it is no gadget of
+ * rules_modules.def.
  *
- * For packages outside the standard library any public name passes, and modules of the same package with it: numpy.linalg is part of numpy.
+ * For packages outside the standard library any public name passes, and modules of the same package
+ * with it: numpy.linalg is part of numpy.
  */
 #include "isolate/runner/validator/import_policy.h"
 
@@ -54,7 +57,10 @@ int policy_prepare(void)
 	return status;
 }
 
-/* The part of dotted before its n-th dot (n from 1), all of it when it has fewer; NULL past the end. A new reference. */
+/*
+ * The part of dotted before its n-th dot (n from 1), all of it when it has fewer; NULL past the
+ * end. A new reference.
+ */
 static PyObject *prefix(PyObject *dotted, int n, bool *whole)
 {
 	Py_ssize_t length = PyUnicode_GetLength(dotted), at = -1;
@@ -113,7 +119,10 @@ static bool has_private_part(PyObject *dotted)
 	return false;
 }
 
-/* Why a module of the standard library needs a permit: its own row, or that it is not among the harmless ones. */
+/*
+ * Why a module of the standard library needs a permit: its own row, or that it is not among the
+ * harmless ones.
+ */
 static const struct rule_row *never_row(PyObject *head, bool is_root)
 {
 	static const struct rule_row OTHER = {"", RULE_IMPORT_NEVER, false, "it is not among the modules that are harmless by default", NULL};

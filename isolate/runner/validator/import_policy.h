@@ -2,7 +2,8 @@
 /*
  * Which modules a body may import, and which of their names it may use.
  *
- * One set of answers for both sides: the validator asks before anything runs, the guarded import and its facades ask again at run time.
+ * One set of answers for both sides: the validator asks before anything runs, the guarded import
+ * and its facades ask again at run time.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_IMPORT_POLICY_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_IMPORT_POLICY_H
@@ -24,7 +25,10 @@ enum import_verdict {
 /* May `import dotted` be written? */
 enum import_verdict policy_import(const struct session *session, PyObject *dotted, const struct rule_row **row);
 
-/* Is dotted a package on the way to something allowed ("xml" when only xml.etree.ElementTree is allowed)? */
+/*
+ * Is dotted a package on the way to something allowed ("xml" when only xml.etree.ElementTree is
+ * allowed)?
+ */
 bool policy_is_passage(const struct session *session, PyObject *dotted);
 
 /* The first part of a dotted name: a new reference, or NULL with a Python exception. */
@@ -33,10 +37,16 @@ PyObject *policy_root(PyObject *dotted);
 /* Is the top-level module of dotted outside the standard library? */
 bool policy_is_third_party(PyObject *dotted);
 
-/* Imports dotted for real and returns the module itself (not its root): a new reference, or NULL with an exception. */
+/*
+ * Imports dotted for real and returns the module itself (not its root): a new reference, or NULL
+ * with an exception.
+ */
 PyObject *policy_load(PyObject *dotted);
 
-/* Can dotted be found by the import system? Nothing is imported. Returns 1, 0, or -1 with an exception. */
+/*
+ * Can dotted be found by the import system? Nothing is imported. Returns 1, 0, or -1 with an
+ * exception.
+ */
 int policy_is_there(PyObject *dotted);
 
 enum name_verdict {
@@ -49,8 +59,9 @@ enum name_verdict {
 };
 
 /*
- * Judges `module.name`. *value (may be NULL) receives a new reference for MODULE_PUBLIC, or NULL when the module cannot be loaded here.
- * Returns the verdict, or -1 with an exception (out of memory only; what a library raises while it is loaded is dropped).
+ * Judges `module.name`. *value (may be NULL) receives a new reference for MODULE_PUBLIC, or NULL
+ * when the module cannot be loaded here. Returns the verdict, or -1 with an exception (out of
+ * memory only; what a library raises while it is loaded is dropped).
  */
 int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value, const struct rule_row **row);
 

@@ -2,8 +2,9 @@
 /*
  * The one way this directory includes Python.
  *
- * Everything is written against the stable ABI of CPython 3.9, so that one shared object serves every interpreter from 3.9 on. It must
- * come before any system header, because pyconfig.h sets feature macros.
+ * Everything is written against the stable ABI of CPython 3.9, so that one shared object serves
+ * every interpreter from 3.9 on. It must come before any system header, because pyconfig.h sets
+ * feature macros.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_PYTHON_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_PYTHON_H

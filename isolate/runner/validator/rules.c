@@ -2,8 +2,9 @@
 /*
  * The tables of rules, made from the .def files, and lookups in them.
  *
- * Each table is one dictionary from str to row number, built once and then only read. A name that comes from a parsed tree is an exact
- * str; callers check the type first, because hashing a subclass would run its code.
+ * Each table is one dictionary from str to row number, built once and then only read. A name that
+ * comes from a parsed tree is an exact str; callers check the type first, because hashing a
+ * subclass would run its code.
  */
 #include "isolate/runner/validator/rules.h"
 
@@ -94,7 +95,9 @@ static const struct rule_row ABSENTS[] = {
 #undef ABSENT
 };
 
-/* One row of rules_modules.def stands for one table; the others are blank while that table is made. */
+/*
+ * One row of rules_modules.def stands for one table; the others are blank while that table is made.
+ */
 #define HARMLESS NOTHING
 #define NEVER(module, why)
 #define ALONG(package, sub)
@@ -197,7 +200,10 @@ static const struct {
 	[TABLE_STDLIB] = ROWS(STDLIBS),
 };
 
-/* Filled once by rules_prepare and constant from then on: the interpreter's own counterpart of the tables above. */
+/*
+ * Filled once by rules_prepare and constant from then on: the interpreter's own counterpart of the
+ * tables above.
+ */
 static PyObject *dictionaries[TABLE_COUNT];
 
 const char *rule_id(enum rule rule)

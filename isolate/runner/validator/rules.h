@@ -2,8 +2,9 @@
 /*
  * The rules of the validator as data: what is refused by name, why, and what to write instead.
  *
- * The tables are the .def files beside this header. They are turned into dictionaries once per process, before the fork, and are never
- * changed afterwards; rows are looked up by exact str objects, so no code of a body runs during a lookup.
+ * The tables are the .def files beside this header. They are turned into dictionaries once per
+ * process, before the fork, and are never changed afterwards; rows are looked up by exact str
+ * objects, so no code of a body runs during a lookup.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_RULES_H
@@ -62,16 +63,23 @@ const struct rule_row *rules_find(enum rule_table table, PyObject *name);
 /* The same with "module.name" as key. */
 const struct rule_row *rules_find_in(enum rule_table table, PyObject *module, PyObject *name);
 
-/* Calls visit with the name of every row of TABLE_BUILTINS; stops at the first non-zero answer and returns it. */
+/*
+ * Calls visit with the name of every row of TABLE_BUILTINS; stops at the first non-zero answer and
+ * returns it.
+ */
 int rules_each_builtin(int (*visit)(const char *name, void *data), void *data);
 
-/* True for names like __x__ and, in that order, for names that start with an underscore (those too). */
+/*
+ * True for names like __x__ and, in that order, for names that start with an underscore (those
+ * too).
+ */
 bool rules_is_dunder(PyObject *name);
 bool rules_is_private(PyObject *name);
 
 /*
- * Judges one attribute name by itself (dunders, frames, and so on; not the leading underscore). Returns NULL when it may be read, else
- * the row that refuses it. Used for attributes in the tree, in patterns and fields, and by the guarded getattr at run time.
+ * Judges one attribute name by itself (dunders, frames, and so on; not the leading underscore).
+ * Returns NULL when it may be read, else the row that refuses it. Used for attributes in the tree,
+ * in patterns and fields, and by the guarded getattr at run time.
  */
 const struct rule_row *rules_attribute(PyObject *name);
 

@@ -2,8 +2,9 @@
 /*
  * The scopes and symbols of one body.
  *
- * Both arrays grow with the tree, whose size is capped, so they are bounded as well. Names are exact str objects from the parser, which has
- * folded them already (NFKC), so comparing them here is comparing what the interpreter will look up.
+ * Both arrays grow with the tree, whose size is capped, so they are bounded as well. Names are
+ * exact str objects from the parser, which has folded them already (NFKC), so comparing them here
+ * is comparing what the interpreter will look up.
  */
 #include "isolate/runner/validator/scopes.h"
 
@@ -196,7 +197,10 @@ const struct symbol *scopes_resolve(const struct scopes *scopes, int scope, PyOb
 			continue;
 		if (!is_class || symbol->origins)
 			return in_class && !symbol->origins ? in_class : symbol;
-		/* Before the class body binds it, the name is the one outside; an import there must not hide behind it. */
+		/*
+		 * Before the class body binds it, the name is the one outside; an import there must
+		 * not hide behind it.
+		 */
 		in_class = symbol;
 	}
 	symbol = find(scopes, SCOPE_GLOBAL, name);

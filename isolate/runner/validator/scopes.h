@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where each name is bound: the scopes of a body, as the interpreter's own symbol table would see them.
+ * Where each name is bound: the scopes of a body, as the interpreter's own symbol table would see
+ * them.
  *
- * Scope 0 is the module that the body is wrapped in, scope 1 is the body's own function. A first walk binds names, a second one asks.
+ * Scope 0 is the module that the body is wrapped in, scope 1 is the body's own function. A first
+ * walk binds names, a second one asks.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_SCOPES_H
@@ -39,7 +41,8 @@ struct symbol {
 	unsigned flags;
 	unsigned binds; /* how often it is bound */
 	int scope;
-	PyObject *constant; /* the str it is bound to, when that is all it is ever bound to; owned */
+	/* the str it is bound to, when that is all it is ever bound to; owned */
+	PyObject *constant;
 	struct origin *origins;
 };
 
@@ -66,10 +69,16 @@ void scopes_free(struct scopes *scopes);
 /* Adds a scope inside parent. Returns its index, or -1 with an exception. */
 int scopes_add(struct scopes *scopes, enum scope_kind kind, int parent);
 
-/* The symbol of name in this very scope, made when there is none. Valid until the next call. NULL with an exception. */
+/*
+ * The symbol of name in this very scope, made when there is none. Valid until the next call. NULL
+ * with an exception.
+ */
 struct symbol *scopes_symbol(struct scopes *scopes, int scope, PyObject *name);
 
-/* Binds name in scope (following a global declaration there). Returns the symbol, or NULL with an exception. */
+/*
+ * Binds name in scope (following a global declaration there). Returns the symbol, or NULL with an
+ * exception.
+ */
 struct symbol *scopes_bind(struct scopes *scopes, int scope, PyObject *name, unsigned flags);
 
 /* Notes `global name` or `nonlocal name`. Returns 0 or -1. */
@@ -79,22 +88,28 @@ int scopes_declare(struct scopes *scopes, int scope, PyObject *name, unsigned fl
 int scopes_add_origin(struct symbol *symbol, PyObject *module, PyObject *name);
 
 /*
- * The second walk has come to this import (name may be NULL). When it rebinds the name for good, the imports met before it are
- * dropped; those that are yet to come stay.
+ * The second walk has come to this import (name may be NULL). When it rebinds the name for good,
+ * the imports met before it are dropped; those that are yet to come stay.
  */
 void scopes_meet_origin(struct symbol *symbol, PyObject *module, PyObject *name, bool rebinds);
 
-/* What a read of name in scope refers to; NULL when nothing in the source binds it. Never raises. */
+/*
+ * What a read of name in scope refers to; NULL when nothing in the source binds it. Never raises.
+ */
 const struct symbol *scopes_resolve(const struct scopes *scopes, int scope, PyObject *name);
 
-/* Could a read of that symbol fall through to a builtin? True in class bodies and for globals, where binding comes later than compiling. */
+/*
+ * Could a read of that symbol fall through to a builtin? True in class bodies and for globals,
+ * where binding comes later than compiling.
+ */
 bool scopes_may_fall_through(const struct scopes *scopes, const struct symbol *symbol);
 
 /*
- * Ends the first walk: settles what nonlocal statements bind, and moves to the module's scope the names of the body that read best there.
- * Returns their list (a new reference, or NULL): def and class names, so that classes have plain names and functions find each other as in
- * a module, and whatever a nested function declares global. taken (a dict) holds the names of builtins, which stay local, as do parameters
- * and names that a nonlocal statement means.
+ * Ends the first walk: settles what nonlocal statements bind, and moves to the module's scope the
+ * names of the body that read best there. Returns their list (a new reference, or NULL): def and
+ * class names, so that classes have plain names and functions find each other as in a module, and
+ * whatever a nested function declares global. taken (a dict) holds the names of builtins, which
+ * stay local, as do parameters and names that a nonlocal statement means.
  */
 PyObject *scopes_promote(struct scopes *scopes, PyObject *taken);
 

@@ -2,9 +2,10 @@
 /*
  * Checks on the bytes and characters of a body.
  *
- * The interpreter is always handed the decoded str, never bytes, so an encoding declaration has no effect; it is refused all the
- * same, because another reader of the same file would obey it. Everything that a viewer could show differently from what Python reads
- * (NUL, a lone CR, controls, bidirectional and invisible characters) is refused with its place, in strings and comments too:
+ * The interpreter is always handed the decoded str, never bytes, so an encoding declaration has no
+ * effect; it is refused all the same, because another reader of the same file would obey it.
+ * Everything that a viewer could show differently from what Python reads (NUL, a lone CR, controls,
+ * bidirectional and invisible characters) is refused with its place, in strings and comments too:
  * there it can be written as an escape.
  */
 #include "isolate/runner/validator/source.h"
@@ -12,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters that are invisible or reorder what is shown. ZWJ and ZWNJ are left alone: emoji and several scripts need them. */
+/*
+ * Characters that are invisible or reorder what is shown. ZWJ and ZWNJ are left alone: emoji and
+ * several scripts need them.
+ */
 static bool is_invisible(Py_UCS4 c)
 {
 	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200B || c == 0x200E || c == 0x200F || c == 0x061C ||
@@ -76,7 +80,10 @@ static bool is_name_byte(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-/* Finds `coding[:=] *NAME` in a comment line, as PEP 263 does. Returns the name's length, 0 when there is none. */
+/*
+ * Finds `coding[:=] *NAME` in a comment line, as PEP 263 does. Returns the name's length, 0 when
+ * there is none.
+ */
 static size_t find_cookie(const char *line, size_t length, const char **name)
 {
 	size_t i = 0;

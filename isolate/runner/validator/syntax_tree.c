@@ -2,8 +2,8 @@
 /*
  * Access to the interpreter's syntax tree.
  *
- * The lookups (types to kinds, interned field names) are made once per process and then only read. A body never gets hold of a tree, so
- * nothing that it does can change what is read here.
+ * The lookups (types to kinds, interned field names) are made once per process and then only read.
+ * A body never gets hold of a tree, so nothing that it does can change what is read here.
  */
 #include "isolate/runner/validator/syntax_tree.h"
 

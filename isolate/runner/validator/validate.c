@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The validator: text checks, the interpreter's own parser, two walks over its tree, and its own compiler.
+ * The validator: text checks, the interpreter's own parser, two walks over its tree, and its own
+ * compiler.
  *
- * There is no second grammar that could disagree with the first. The parser may raise or even crash on hostile text, so this runs only in
- * a process that is confined already. The tree that was judged is the very tree that is wrapped and compiled: a body becomes a function by
- * being put under a FunctionDef node, so its text, its line numbers and its multi-line strings stay as they were.
+ * There is no second grammar that could disagree with the first. The parser may raise or even crash
+ * on hostile text, so this runs only in a process that is confined already. The tree that was
+ * judged is the very tree that is wrapped and compiled: a body becomes a function by being put
+ * under a FunctionDef node, so its text, its line numbers and its multi-line strings stay as they
+ * were.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,7 +22,10 @@
 
 static const char *text_hint(const struct source *source);
 
-/* Turns an exception of the parser or compiler into a violation. Returns -1 when it is not one of theirs. */
+/*
+ * Turns an exception of the parser or compiler into a violation. Returns -1 when it is not one of
+ * theirs.
+ */
 static int report_syntax(const struct program *program, const char *kind, long line_offset, struct violations *found)
 {
 	PyObject *type, *value, *traceback, *message = NULL, *line = NULL, *column = NULL;
@@ -284,7 +290,9 @@ out:
 	return status;
 }
 
-/* A body that defines functions and does nothing with them has most likely forgotten its last line. */
+/*
+ * A body that defines functions and does nothing with them has most likely forgotten its last line.
+ */
 static bool only_defines(PyObject *body)
 {
 	bool defines = false;
@@ -368,8 +376,8 @@ void program_free(struct program *program)
 /*
  * The lists of a request as sets, in a capsule.
  *
- * The guarded functions refer to the capsule and the capsule's builtins refer to the guarded functions; session_close cuts that
- * circle when the body has ended.
+ * The guarded functions refer to the capsule and the capsule's builtins refer to the guarded
+ * functions; session_close cuts that circle when the body has ended.
  */
 
 static const char CAPSULE_NAME[] = "cordon.session";

@@ -13,9 +13,11 @@
 #include "isolate/wire/body.h"
 
 /*
- * What one request allows: the imports, the permits, and the builtins and modules that its body is given.
+ * What one request allows: the imports, the permits, and the builtins and modules that its body is
+ * given.
  *
- * It lives in a capsule that the guarded functions handed to the body hold on to, so that it outlives whatever the body leaves behind.
+ * It lives in a capsule that the guarded functions handed to the body hold on to, so that it
+ * outlives whatever the body leaves behind.
  */
 
 /* The name under which the guard of `.format` is found; no source text can spell it. */
@@ -29,8 +31,8 @@ struct session {
 };
 
 /*
- * Makes the session of a request, in a capsule (a new reference; NULL with an exception). *session is borrowed from it.
- * The lists are split at commas; blanks around items are dropped.
+ * Makes the session of a request, in a capsule (a new reference; NULL with an exception). *session
+ * is borrowed from it. The lists are split at commas; blanks around items are dropped.
  */
 PyObject *session_open(const struct body_request *request, struct session **session);
 
@@ -53,13 +55,18 @@ struct program {
 	struct source source;	  /* the body's text */
 	struct source expression; /* the text of --return, when there is one */
 	bool only_defines;	  /* functions and classes, and nothing that calls one or returns */
-	PyObject *code;		  /* the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when refused */
+	/*
+	 * the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when
+	 * refused
+	 */
+	PyObject *code;
 };
 
 /*
- * Checks, parses, validates, wraps and compiles; nothing of the body runs. session->builtins must be there already.
- * Violations are added to found; program->code is set when there are none, or none that stop it and skip is set.
- * Returns 0, or -1 with a Python exception (cordon's own trouble, such as no memory left). program_free afterwards in any case.
+ * Checks, parses, validates, wraps and compiles; nothing of the body runs. session->builtins must
+ * be there already. Violations are added to found; program->code is set when there are none, or
+ * none that stop it and skip is set. Returns 0, or -1 with a Python exception (cordon's own
+ * trouble, such as no memory left). program_free afterwards in any case.
  */
 int program_load(struct program *program, const struct body_request *request, const struct session *session, struct violations *found);
 void program_free(struct program *program);

@@ -2,8 +2,9 @@
 /*
  * Collecting refusals and writing them as the record's error and error_detail.
  *
- * The list is a fixed array, so hostile text can make it neither long nor slow; texts in it are made from identifiers of a parsed tree and
- * from static strings, and are escaped by the JSON writer on the way out.
+ * The list is a fixed array, so hostile text can make it neither long nor slow; texts in it are
+ * made from identifiers of a parsed tree and from static strings, and are escaped by the JSON
+ * writer on the way out.
  */
 #include "isolate/runner/validator/violations.h"
 

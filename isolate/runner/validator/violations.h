@@ -2,7 +2,8 @@
 /*
  * What the validator found: a bounded list of refusals, each with its rule, place and rewrite.
  *
- * All of them are collected, not just the first, because a model that gets one mistake at a time retries once per mistake.
+ * All of them are collected, not just the first, because a model that gets one mistake at a time
+ * retries once per mistake.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_VIOLATIONS_H
@@ -31,8 +32,9 @@ struct violations {
 void violations_clear(struct violations *list);
 
 /*
- * Adds one. name (may be NULL) is borrowed, message and rewrite_text (may be NULL) are taken over. A message of NULL is an exception that
- * was raised while it was made. The same rule and name at the same place is added once. Returns 0, or -1 with a Python exception.
+ * Adds one. name (may be NULL) is borrowed, message and rewrite_text (may be NULL) are taken over.
+ * A message of NULL is an exception that was raised while it was made. The same rule and name at
+ * the same place is added once. Returns 0, or -1 with a Python exception.
  */
 int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name, PyObject *message, const char *rewrite,
 	PyObject *rewrite_text);
@@ -46,7 +48,10 @@ void violations_summary(const struct violations *list, struct buffer *out);
 /* Writes the error_detail object of the record. The list is not empty. */
 void violations_detail(const struct violations *list, struct buffer *out);
 
-/* Appends a str as UTF-8 (what cannot be encoded as escapes); never raises. one_line turns line breaks into escapes. */
+/*
+ * Appends a str as UTF-8 (what cannot be encoded as escapes); never raises. one_line turns line
+ * breaks into escapes.
+ */
 void buffer_add_str(struct buffer *out, PyObject *text, bool one_line);
 /* The same as a JSON string value. */
 void json_str(struct json_writer *w, PyObject *text);

@@ -2,8 +2,9 @@
 /*
  * The driver of the walk, and the statements that need no file of their own.
  *
- * Depth and number of nodes are capped before a handler runs, so recursion here is bounded however the text was made. A chain of elif is
- * walked in a loop, because the tree nests it and people do not.
+ * Depth and number of nodes are capped before a handler runs, so recursion here is bounded however
+ * the text was made. A chain of elif is walked in a loop, because the tree nests it and people do
+ * not.
  */
 #include "isolate/runner/validator/walk.h"
 

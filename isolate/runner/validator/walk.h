@@ -2,8 +2,9 @@
 /*
  * The walk over a body's syntax tree, shared by the files that hold its handlers (walk_*.c).
  *
- * It is done twice with the same code: pass 1 binds names and collects what the body defines, pass 2 judges every use. Scopes are
- * numbered in the order in which they are met, so the second pass finds those of the first. Handlers return 0, or -1 with an exception.
+ * It is done twice with the same code: pass 1 binds names and collects what the body defines, pass
+ * 2 judges every use. Scopes are numbered in the order in which they are met, so the second pass
+ * finds those of the first. Handlers return 0, or -1 with an exception.
  */
 #ifndef CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_WALK_H
@@ -21,7 +22,8 @@ enum walk_pass { PASS_BIND = 1, PASS_JUDGE };
 struct walker {
 	const struct session *session;
 	const struct source *source;	 /* the body */
-	const struct source *expression; /* the text of --return, or NULL; its lines follow those of the body */
+	/* the text of --return, or NULL; its lines follow those of the body */
+	const struct source *expression;
 	struct violations *found;
 	struct scopes scopes;
 	PyObject *own; /* set: attributes that the body itself defines */
@@ -29,19 +31,27 @@ struct walker {
 	enum walk_pass pass;
 	int scope, next_scope;
 	int depth, nodes;
-	int chained;	  /* links of left-leaning chains that the walk is in: a + b + c, x.f().g() */
+	/* links of left-leaning chains that the walk is in: a + b + c, x.f().g() */
+	int chained;
 	PyObject *link;	  /* the next node is one more link of such a chain; borrowed */
 	bool stopped;	 /* the tree is too large to go on */
 	int unevaluated; /* inside an annotation that is never evaluated */
-	int import_caught; /* inside a try whose handlers catch ImportError: there an import may fail */
+	/* inside a try whose handlers catch ImportError: there an import may fail */
+	int import_caught;
 	bool future_annotations;
 	bool imports_star; /* a refused import * may have bound any name */
-	bool unsure;	   /* the name at hand can stand for several things: that one of them lacks an attribute is no violation */
+	/*
+	 * the name at hand can stand for several things: that one of them lacks an attribute is no
+	 * violation
+	 */
+	bool unsure;
 	PyObject *call;	   /* the Call whose callee is visited next; borrowed */
 	PyObject *callee;
 	PyObject *tested;    /* an expression of which only the truth, or being None, is used */
-	PyObject *statement; /* the import statement at hand: before 3.10 its aliases have no place of their own */
-	PyObject *vetted;    /* a Name that binds __slots__ or __match_args__ to a literal that was checked */
+	/* the import statement at hand: before 3.10 its aliases have no place of their own */
+	PyObject *statement;
+	/* a Name that binds __slots__ or __match_args__ to a literal that was checked */
+	PyObject *vetted;
 };
 
 /* Handlers by node kind, see tree_nodes.def. */
@@ -49,7 +59,10 @@ struct walker {
 #include "isolate/runner/validator/tree_nodes.def"
 #undef NODE
 
-/* Visits what a node continues: the left operand, what is called, what an attribute is taken from. A chain of these is no nesting. */
+/*
+ * Visits what a node continues: the left operand, what is called, what an attribute is taken from.
+ * A chain of these is no nesting.
+ */
 int walk_link(struct walker *w, PyObject *node);
 
 /* Visits a node, a list of nodes, or a field of a node; anything else is passed over. */
@@ -69,8 +82,8 @@ int walk_function_scope(const struct walker *w);
 int walk_bind(struct walker *w, PyObject *node, PyObject *name, unsigned flags);
 
 /*
- * Reports a violation at the start of node, or (attribute) where its attribute's name stands. message and rewrite_text are taken over, name
- * is borrowed. Does nothing in pass 1.
+ * Reports a violation at the start of node, or (attribute) where its attribute's name stands.
+ * message and rewrite_text are taken over, name is borrowed. Does nothing in pass 1.
  */
 int walk_report(
 	struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text);
@@ -78,10 +91,16 @@ int walk_report(
 /* The same, but in both passes and ending the walk. */
 int walk_stop(struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite);
 
-/* Judges reading, writing or deleting attribute `name` of value (NULL for a pattern's subject or a string's field). */
+/*
+ * Judges reading, writing or deleting attribute `name` of value (NULL for a pattern's subject or a
+ * string's field).
+ */
 int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObject *value);
 
-/* Judges a chain of attributes that starts at an imported name; links[0] is the outermost Attribute. */
+/*
+ * Judges a chain of attributes that starts at an imported name; links[0] is the outermost
+ * Attribute.
+ */
 int walk_import_chain(struct walker *w, const struct symbol *symbol, PyObject **links, int count);
 
 /* Judges an imported name that is used as a value by itself. */
@@ -90,7 +109,10 @@ int walk_import_value(struct walker *w, const struct symbol *symbol, PyObject *n
 /* Judges the replacement fields of a template that is written out. */
 int walk_check_format(struct walker *w, PyObject *node, PyObject *template);
 
-/* Judges `value.format` (or format_map): only a literal template, or an object of the body's own behind the guard. */
+/*
+ * Judges `value.format` (or format_map): only a literal template, or an object of the body's own
+ * behind the guard.
+ */
 int walk_check_format_use(struct walker *w, PyObject *node, PyObject *name, PyObject *value);
 
 /* Judges a name that is read and is bound nowhere in the source. */

@@ -2,8 +2,9 @@
 /*
  * Imports, and what is done with imported names.
  *
- * A name can stand for several imports (two branches, one alias), so each of them is followed. A chain of attributes is resolved module
- * by module; a module itself is never a value, because the walk cannot follow it from there.
+ * A name can stand for several imports (two branches, one alias), so each of them is followed. A
+ * chain of attributes is resolved module by module; a module itself is never a value, because the
+ * walk cannot follow it from there.
  */
 #include "isolate/runner/validator/walk.h"
 
@@ -132,7 +133,8 @@ static int report_module_value(struct walker *w, PyObject *node, PyObject *modul
 }
 
 /*
- * Follows one origin along the links (outermost first, so from the end). Generic rules apply to whatever comes after the modules.
+ * Follows one origin along the links (outermost first, so from the end). Generic rules apply to
+ * whatever comes after the modules.
  */
 static int follow(struct walker *w, const struct origin *origin, PyObject **links, int count)
 {
@@ -174,7 +176,10 @@ static int follow(struct walker *w, const struct origin *origin, PyObject **link
 
 int walk_import_chain(struct walker *w, const struct symbol *symbol, PyObject **links, int count)
 {
-	/* `import datetime` and `from datetime import datetime`: what one of them lacks, the other may have. */
+	/*
+	 * `import datetime` and `from datetime import datetime`: what one of them lacks, the other
+	 * may have.
+	 */
 	w->unsure = symbol->origins->next != NULL || (symbol->flags & SYMBOL_OTHER);
 	for (const struct origin *o = symbol->origins; o; o = o->next) {
 		if (follow(w, o, links, count) < 0)
@@ -199,8 +204,8 @@ int walk_import_value(struct walker *w, const struct symbol *symbol, PyObject *n
 }
 
 /*
- * An import that is a statement of the body itself, in no branch, loop or function, rebinds its name for all of the text that follows, when
- * nothing but imports binds that name.
+ * An import that is a statement of the body itself, in no branch, loop or function, rebinds its
+ * name for all of the text that follows, when nothing but imports binds that name.
  */
 static int meet_import(struct walker *w, PyObject *name, PyObject *module, PyObject *taken)
 {
@@ -216,8 +221,8 @@ static int meet_import(struct walker *w, PyObject *name, PyObject *module, PyObj
 }
 
 /*
- * Binds what an import makes: name, standing for a module or for something in it. A refused import (module NULL) is bound like any other
- * name, so that it is reported once and not at every use.
+ * Binds what an import makes: name, standing for a module or for something in it. A refused import
+ * (module NULL) is bound like any other name, so that it is reported once and not at every use.
  */
 static int bind_import(struct walker *w, PyObject *node, PyObject *name, PyObject *module, PyObject *taken)
 {
@@ -272,7 +277,10 @@ int walk_import(struct walker *w, PyObject *node)
 	return walk_each(w, node, FIELD_names, import_one);
 }
 
-/* One name of `from module import name as alias`; not allowed means that the module is refused already. */
+/*
+ * One name of `from module import name as alias`; not allowed means that the module is refused
+ * already.
+ */
 static int import_name(struct walker *w, PyObject *alias, PyObject *module, bool allowed)
 {
 	PyObject *name = tree_get(alias, FIELD_name), *as = tree_get(alias, FIELD_asname), *full = NULL;
@@ -303,7 +311,10 @@ out:
 	return status;
 }
 
-/* `from __future__ import annotations` changes what annotations mean; the directive itself is the compiler's to judge. */
+/*
+ * `from __future__ import annotations` changes what annotations mean; the directive itself is the
+ * compiler's to judge.
+ */
 static int note_future(struct walker *w, PyObject *node)
 {
 	PyObject *names = tree_get(node, FIELD_names);
@@ -327,7 +338,9 @@ static int import_names(struct walker *w, PyObject *node, PyObject *module)
 	enum import_verdict verdict = policy_import(w->session, module, &row);
 	int status = names ? 0 : -1;
 
-	/* `from xml.etree import ElementTree` when only the submodule is allowed: the names decide. */
+	/*
+	 * `from xml.etree import ElementTree` when only the submodule is allowed: the names decide.
+	 */
 	passage = verdict != IMPORT_ALLOWED && verdict != IMPORT_NEVER && policy_is_passage(w->session, module);
 	allowed = verdict == IMPORT_ALLOWED || passage;
 	if (status == 0 && !allowed)

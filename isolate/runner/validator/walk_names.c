@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: what is read must be bound in the source or be a builtin that bodies have; and assignments, which give constants to names.
+ * Names: what is read must be bound in the source or be a builtin that bodies have; and
+ * assignments, which give constants to names.
  *
- * A name that a function binds is never the builtin of that name. In a class body, or for a global, a read can still fall through to the
- * builtin, so there a forbidden name stays forbidden.
+ * A name that a function binds is never the builtin of that name. In a class body, or for a global,
+ * a read can still fall through to the builtin, so there a forbidden name stays forbidden.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -79,7 +80,10 @@ static PyObject *nearest_name(const struct walker *w, PyObject *name)
 	return best;
 }
 
-/* Every letter of a builtin's name is ASCII; a name with others can only be the body's own, and fails at run time when it is not. */
+/*
+ * Every letter of a builtin's name is ASCII; a name with others can only be the body's own, and
+ * fails at run time when it is not.
+ */
 static bool is_ascii(PyObject *name)
 {
 	Py_ssize_t n = PyUnicode_GetLength(name);
@@ -252,8 +256,9 @@ int walk_assign(struct walker *w, PyObject *node)
 }
 
 /*
- * A name that the wrapped body declares global may not be annotated there. Its annotation would not be evaluated in a function anyway, so
- * the statement is turned into the form that may (as if the name stood in parentheses).
+ * A name that the wrapped body declares global may not be annotated there. Its annotation would not
+ * be evaluated in a function anyway, so the statement is turned into the form that may (as if the
+ * name stood in parentheses).
  */
 static int loosen_annotation(struct walker *w, PyObject *node, PyObject *target)
 {
@@ -299,9 +304,10 @@ int walk_annotated(struct walker *w, PyObject *node)
 /*
  * str.format, which reads attributes whose names are text.
  *
- * A template that is written out is read here field by field. A template that is computed cannot be, so `.format` on anything but a literal
- * (or a name that only ever stands for one) is refused, all but on objects of the body's own that have such an attribute; there the value
- * is passed through a guard at run time that lets everything pass but strings.
+ * A template that is written out is read here field by field. A template that is computed cannot
+ * be, so `.format` on anything but a literal (or a name that only ever stands for one) is refused,
+ * all but on objects of the body's own that have such an attribute; there the value is passed
+ * through a guard at run time that lets everything pass but strings.
  */
 
 /* Where the reading of a template stands. */
@@ -314,7 +320,10 @@ static PyObject *slice_text(const struct template_reader *t, Py_ssize_t start, P
 {
 	PyObject *list = PyList_New(0), *empty = NULL, *text = NULL;
 
-	/* The stable ABI cannot make a str from code points, so it is joined from single characters. */
+	/*
+	 * The stable ABI cannot make a str from code points, so it is joined from single
+	 * characters.
+	 */
 	for (Py_ssize_t i = start; list && i < end; i++) {
 		PyObject *character = PyUnicode_FromOrdinal((int)t->text[i]);
 		int status = character ? PyList_Append(list, character) : -1;
@@ -404,7 +413,9 @@ int walk_check_format(struct walker *w, PyObject *node, PyObject *template)
 	return status;
 }
 
-/* The text of a template that is written out: a literal, a sum of literals, or a name that is bound once and to a literal. A new reference.
+/*
+ * The text of a template that is written out: a literal, a sum of literals, or a name that is bound
+ * once and to a literal. A new reference.
  */
 static PyObject *written_template(const struct walker *w, PyObject *value)
 {

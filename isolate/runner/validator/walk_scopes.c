@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers of what opens a scope or binds names: functions, classes, comprehensions, assignments, patterns.
+ * Handlers of what opens a scope or binds names: functions, classes, comprehensions, assignments,
+ * patterns.
  *
- * They mirror the interpreter's own rules: defaults, decorators and the first iterable of a comprehension belong to the scope outside; a
- * walrus binds in the nearest function; class names are not seen from methods. Every identifier that binds is checked, including those that
- * are plain strings in the tree (aliases, captures, handlers, parameters).
+ * They mirror the interpreter's own rules: defaults, decorators and the first iterable of a
+ * comprehension belong to the scope outside; a walrus binds in the nearest function; class names
+ * are not seen from methods. Every identifier that binds is checked, including those that are plain
+ * strings in the tree (aliases, captures, handlers, parameters).
  */
 #include "isolate/runner/validator/walk.h"
 
@@ -120,7 +122,10 @@ static int walk_inside(struct walker *w, PyObject *node, PyObject *arguments, en
 	return status;
 }
 
-/* Opens the scope of type parameters (def f[T]: ...), when there are any. Returns the scope that was left, or -1. */
+/*
+ * Opens the scope of type parameters (def f[T]: ...), when there are any. Returns the scope that
+ * was left, or -1.
+ */
 static int enter_type_parameters(struct walker *w, PyObject *node)
 {
 	PyObject *list = tree_get(node, FIELD_type_params);

@@ -2,8 +2,9 @@
 /*
  * Attributes, subscripts and calls.
  *
- * Attributes are judged by name wherever a name can be written: after a dot, in a class pattern, in a replacement field, in the second
- * argument of a permitted getattr. A chain that starts at an import is followed through its modules instead.
+ * Attributes are judged by name wherever a name can be written: after a dot, in a class pattern, in
+ * a replacement field, in the second argument of a permitted getattr. A chain that starts at an
+ * import is followed through its modules instead.
  */
 #include "isolate/runner/validator/walk.h"
 
@@ -21,7 +22,10 @@ static bool is_receiver(const struct walker *w, PyObject *value)
 		return false;
 	}
 	symbol = scopes_resolve(&w->scopes, w->scope, name);
-	/* A method's first parameter, whatever it is called; not a plain function's that is called self. */
+	/*
+	 * A method's first parameter, whatever it is called; not a plain function's that is called
+	 * self.
+	 */
 	receiver = symbol && !symbol->origins && (symbol->flags & SYMBOL_RECEIVER);
 	Py_DECREF(name);
 	return receiver;
@@ -60,7 +64,9 @@ static bool calls_builtin(const struct walker *w, PyObject *value, const char *b
 	return calls;
 }
 
-/* Base.__init__(self, ...), super().__init__(...): how a class makes its base's part of an object. */
+/*
+ * Base.__init__(self, ...), super().__init__(...): how a class makes its base's part of an object.
+ */
 static bool makes_base(const struct walker *w, PyObject *node, PyObject *name, PyObject *value)
 {
 	PyObject *arguments;
@@ -101,7 +107,10 @@ int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObj
 	return 0;
 }
 
-/* Pass 1: an attribute that the body stores on self is its own; so is `format` on any object that it stores it on. */
+/*
+ * Pass 1: an attribute that the body stores on self is its own; so is `format` on any object that
+ * it stores it on.
+ */
 static int note_own(struct walker *w, PyObject *name, PyObject *value, bool stores)
 {
 	if (!stores || (!is_receiver(w, value) && !walk_is(name, "format") && !walk_is(name, "format_map")))
@@ -145,7 +154,10 @@ static int check_store(struct walker *w, PyObject *node)
 		"copy what you need into a variable, or define a function or subclass of your own", NULL);
 }
 
-/* Collects the links of an attribute chain, outermost first (new references). Returns their number; *base is a new reference. */
+/*
+ * Collects the links of an attribute chain, outermost first (new references). Returns their number;
+ * *base is a new reference.
+ */
 static int unroll(PyObject *node, PyObject **links, int most, PyObject **base)
 {
 	PyObject *at = reference(node);
@@ -176,7 +188,9 @@ static int judge_attribute(struct walker *w, PyObject *node, PyObject *name, PyO
 		if (status == 0 && (symbol->flags & SYMBOL_OTHER))
 			status = walk_check_attribute(w, node, name, value);
 	} else if (status == 0 && walk_check_attribute(w, node, name, value) == 0) {
-		/* The value may have been wrapped in a guard; what it was is visited all the same. */
+		/*
+		 * The value may have been wrapped in a guard; what it was is visited all the same.
+		 */
 		status = walk_link(w, value);
 	} else {
 		status = -1;
@@ -265,7 +279,10 @@ int walk_keyword(struct walker *w, PyObject *node)
 	return status < 0 ? -1 : walk_field(w, node, FIELD_value);
 }
 
-/* A permitted getattr, setattr or delattr with the attribute written out: the attribute is judged like one after a dot. */
+/*
+ * A permitted getattr, setattr or delattr with the attribute written out: the attribute is judged
+ * like one after a dot.
+ */
 static int check_attribute_call(struct walker *w, PyObject *node, PyObject *function)
 {
 	static const char *const names[] = {"getattr", "setattr", "delattr"};
