@@ -81,7 +81,8 @@ cordon_options *cordon_options_new(enum cordon_kind kind, cordon_error **error)
 	cordon_options *o = NULL;
 
 	if (kind != CORDON_RUN && kind != CORDON_EXEC) {
-		hand_out_new(FAILURE_BAD_OPTION, 0, "options are for CORDON_RUN or CORDON_EXEC", error);
+		hand_out_new(
+			FAILURE_BAD_OPTION, 0, "options are for CORDON_RUN or CORDON_EXEC", error);
 		return NULL;
 	}
 	o = calloc(1, sizeof *o);
@@ -104,7 +105,8 @@ int cordon_options_set(cordon_options *o, const char *name, const char *value, c
 	return status;
 }
 
-int cordon_options_profile(cordon_options *o, const char *name, const char *text, size_t length, cordon_error **error)
+int cordon_options_profile(
+	cordon_options *o, const char *name, const char *text, size_t length, cordon_error **error)
 {
 	struct error err = ERROR_INIT;
 	int status = options_profile(&o->options, o->set, name, text, length, &err);
@@ -121,7 +123,8 @@ void cordon_options_free(cordon_options *o)
 	free(o);
 }
 
-static cordon_program *program_new(enum program_kind kind, const char *text, size_t length, const char *name, cordon_error **error)
+static cordon_program *program_new(enum program_kind kind, const char *text, size_t length,
+	const char *name, cordon_error **error)
 {
 	cordon_program *p = calloc(1, sizeof *p);
 
@@ -143,7 +146,8 @@ cordon_program *cordon_program_body(const char *text, size_t length, cordon_erro
 	return program_new(PROGRAM_BODY, text, length, NULL, error);
 }
 
-cordon_program *cordon_program_script(const char *text, size_t length, const char *name, cordon_error **error)
+cordon_program *cordon_program_script(
+	const char *text, size_t length, const char *name, cordon_error **error)
 {
 	return program_new(PROGRAM_SCRIPT, text, length, name, error);
 }
@@ -192,19 +196,23 @@ void cordon_program_free(cordon_program *p)
 	free(p);
 }
 
-static int check_pairing(const cordon_options *o, const cordon_program *p, unsigned flags, struct error *err)
+static int check_pairing(
+	const cordon_options *o, const cordon_program *p, unsigned flags, struct error *err)
 {
 	if ((flags & EXECUTE_VALIDATE_ONLY) && p->kind != PROGRAM_BODY)
 		return error_set(err, FAILURE_BAD_INPUT, 0, "only a body can be validated");
 	if ((p->kind == PROGRAM_BODY) != (o->set == FOR_EXEC))
-		return error_set(err, FAILURE_BAD_INPUT, 0, "a body goes with options of CORDON_EXEC, everything else with options of CORDON_RUN");
+		return error_set(err, FAILURE_BAD_INPUT, 0,
+			"a body goes with options of CORDON_EXEC, everything else with options of "
+			"CORDON_RUN");
 	return 0;
 }
 
-static int perform(const cordon_options *o, const cordon_program *p, const struct cordon_streams *s, unsigned flags, cordon_result **out,
-		   cordon_error **error)
+static int perform(const cordon_options *o, const cordon_program *p, const struct cordon_streams *s,
+	unsigned flags, cordon_result **out, cordon_error **error)
 {
-	const struct program program = { p->kind, p->text.length ? p->text.data : "", p->text.length, p->name, p->argv };
+	const struct program program = { p->kind, p->text.length ? p->text.data : "",
+		p->text.length, p->name, p->argv };
 	struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
 	const struct tier *tier = NULL;
@@ -226,7 +234,8 @@ static int perform(const cordon_options *o, const cordon_program *p, const struc
 		goto fail;
 	}
 	r->is_body = p->kind == PROGRAM_BODY;
-	if (record_init(&r->result, &err) < 0 || tier->execute(&o->options, &program, &streams, flags, &r->result, &err) < 0)
+	if (record_init(&r->result, &err) < 0 ||
+		tier->execute(&o->options, &program, &streams, flags, &r->result, &err) < 0)
 		goto fail;
 	/* The record is written now, while the options it names are sure to be there. */
 	record_write(&r->result, &r->json);
@@ -243,13 +252,14 @@ fail:
 	return -1;
 }
 
-int cordon_validate(const cordon_options *options, const cordon_program *program, cordon_result **result, cordon_error **error)
+int cordon_validate(const cordon_options *options, const cordon_program *program,
+	cordon_result **result, cordon_error **error)
 {
 	return perform(options, program, NULL, EXECUTE_VALIDATE_ONLY, result, error);
 }
 
-int cordon_execute(const cordon_options *options, const cordon_program *program, const struct cordon_streams *streams, cordon_result **result,
-		   cordon_error **error)
+int cordon_execute(const cordon_options *options, const cordon_program *program,
+	const struct cordon_streams *streams, cordon_result **result, cordon_error **error)
 {
 	return perform(options, program, streams, 0, result, error);
 }

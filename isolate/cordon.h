@@ -76,14 +76,16 @@ CORDON_API cordon_options *cordon_options_new(enum cordon_kind kind, cordon_erro
  * message names option, value and range), or path_missing for "args" of the form @FILE whose file
  * cannot be read. On failure the option keeps its value.
  */
-CORDON_API int cordon_options_set(cordon_options *options, const char *name, const char *value, cordon_error **error);
+CORDON_API int cordon_options_set(
+	cordon_options *options, const char *name, const char *value, cordon_error **error);
 
 /*
  * Applies a profile: JSON text of that length whose keys are option names (profile.schema.json).
  * name is what messages call it. Returns 0, or -1 with bad_option; keys before the one at fault
  * have then been applied.
  */
-CORDON_API int cordon_options_profile(cordon_options *options, const char *name, const char *text, size_t length, cordon_error **error);
+CORDON_API int cordon_options_profile(cordon_options *options, const char *name, const char *text,
+	size_t length, cordon_error **error);
 
 CORDON_API void cordon_options_free(cordon_options *options);
 
@@ -99,13 +101,15 @@ CORDON_API void cordon_options_free(cordon_options *options);
  * A function body that sees `args` and returns a JSON value. Validated before it is called. Needs
  * options of CORDON_EXEC.
  */
-CORDON_API cordon_program *cordon_program_body(const char *text, size_t length, cordon_error **error);
+CORDON_API cordon_program *cordon_program_body(
+	const char *text, size_t length, cordon_error **error);
 
 /*
  * A whole Python program. name is what tracebacks call it, NULL for "<script>". Needs options of
  * CORDON_RUN.
  */
-CORDON_API cordon_program *cordon_program_script(const char *text, size_t length, const char *name, cordon_error **error);
+CORDON_API cordon_program *cordon_program_script(
+	const char *text, size_t length, const char *name, cordon_error **error);
 
 /*
  * A command with its arguments, ended by NULL, looked up on the PATH inside the sandbox. Needs
@@ -124,10 +128,10 @@ CORDON_API void cordon_program_free(cordon_program *program);
  * Descriptors stay the caller's, are not closed, and keep their flags.
  */
 struct cordon_streams {
-	size_t size;     /* sizeof (struct cordon_streams): lets later versions add members */
-	int input;       /* read by the program; -1 = /dev/null. Needs the option "stdin" */
-	int output;      /* receives standard output as it comes; -1 = captured into the result */
-	int error;       /* the same for standard error */
+	size_t size; /* sizeof (struct cordon_streams): lets later versions add members */
+	int input;   /* read by the program; -1 = /dev/null. Needs the option "stdin" */
+	int output;  /* receives standard output as it comes; -1 = captured into the result */
+	int error;   /* the same for standard error */
 	/*
 	 * Each byte read from it is a signal number to pass on to the program (TERM INT HUP USR1
 	 * USR2 CONT WINCH), and 9 ends the sandbox; -1 = none. At its end of file nothing happens.
@@ -135,7 +139,10 @@ struct cordon_streams {
 	int control;
 };
 
-#define CORDON_STREAMS_INIT { sizeof(struct cordon_streams), -1, -1, -1, -1 }
+#define CORDON_STREAMS_INIT \
+	{ \
+		sizeof(struct cordon_streams), -1, -1, -1, -1 \
+	}
 
 /*
  * Checks a body against the rules, in a sandbox, without running it. Returns 0 and a result in
@@ -143,7 +150,8 @@ struct cordon_streams {
  * -1 with an error for a failure of cordon itself, or with bad_input for a program that is no body;
  * *result is then NULL.
  */
-CORDON_API int cordon_validate(const cordon_options *options, const cordon_program *program, cordon_result **result, cordon_error **error);
+CORDON_API int cordon_validate(const cordon_options *options, const cordon_program *program,
+	cordon_result **result, cordon_error **error);
 
 /*
  * Runs the program in a fresh sandbox and waits for its end; a body is validated first. streams may
@@ -153,8 +161,8 @@ CORDON_API int cordon_validate(const cordon_options *options, const cordon_progr
  * When it returns, nothing of the sandbox is left: no process, mount, cgroup or file. Without a
  * "timeout" option it waits for as long as the program runs; `control` ends it from another thread.
  */
-CORDON_API int cordon_execute(const cordon_options *options, const cordon_program *program, const struct cordon_streams *streams,
-	cordon_result **result, cordon_error **error);
+CORDON_API int cordon_execute(const cordon_options *options, const cordon_program *program,
+	const struct cordon_streams *streams, cordon_result **result, cordon_error **error);
 
 /*
  * --- Results ---
@@ -256,7 +264,8 @@ CORDON_API void cordon_error_free(cordon_error *error);
  * lines true newline and tab pass. Returns a NUL-terminated string to be freed with free(3), its
  * length in *shown_length unless that is NULL; or NULL without memory.
  */
-CORDON_API char *cordon_text_visible(const void *bytes, size_t length, bool lines, size_t *shown_length);
+CORDON_API char *cordon_text_visible(
+	const void *bytes, size_t length, bool lines, size_t *shown_length);
 
 #ifdef __cplusplus
 }

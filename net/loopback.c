@@ -23,8 +23,12 @@
 /* libnl has numbers of its own; the errno of a refusal shows what refused. */
 static int errno_of(int code)
 {
-	static const struct { int code, error; } REFUSALS[] = {
-		{ NLE_AF_NOSUPPORT, EAFNOSUPPORT }, { NLE_PERM, EPERM }, { NLE_NOACCESS, EACCES },
+	static const struct {
+		int code, error;
+	} REFUSALS[] = {
+		{ NLE_AF_NOSUPPORT, EAFNOSUPPORT },
+		{ NLE_PERM, EPERM },
+		{ NLE_NOACCESS, EACCES },
 	};
 
 	for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
@@ -35,12 +39,16 @@ static int errno_of(int code)
 
 int loopback_up(struct error *err)
 {
-	struct ifinfomsg link = { .ifi_family = AF_UNSPEC, .ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+	struct ifinfomsg link = { .ifi_family = AF_UNSPEC,
+		.ifi_index = LOOPBACK_INDEX,
+		.ifi_flags = IFF_UP,
+		.ifi_change = IFF_UP };
 	struct nl_sock *socket = nl_socket_alloc();
 	int code, status = 0;
 
 	if (!socket)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "bringing the loopback link up");
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "bringing the loopback link up");
 	code = nl_connect(socket, NETLINK_ROUTE);
 	if (code == 0) {
 		code = nl_send_simple(socket, RTM_NEWLINK, 0, &link, sizeof link);
@@ -48,7 +56,8 @@ int loopback_up(struct error *err)
 			code = nl_wait_for_ack(socket);
 	}
 	if (code < 0)
-		status = error_set(err, FAILURE_NETWORK_DENIED, errno_of(code), "bringing the loopback link up: %s", nl_geterror(code));
+		status = error_set(err, FAILURE_NETWORK_DENIED, errno_of(code),
+			"bringing the loopback link up: %s", nl_geterror(code));
 	nl_socket_free(socket);
 	return status;
 }

@@ -33,7 +33,10 @@ static void do_sort(struct console *c, const char *text)
 
 static void do_theme(struct console *c, const char *text)
 {
-	static const struct { const char *name; enum theme theme; } THEMES[] = { { "dark", THEME_DARK }, { "light", THEME_LIGHT }, { "mono", THEME_MONO } };
+	static const struct {
+		const char *name;
+		enum theme theme;
+	} THEMES[] = { { "dark", THEME_DARK }, { "light", THEME_LIGHT }, { "mono", THEME_MONO } };
 
 	for (size_t i = 0; i < sizeof THEMES / sizeof *THEMES; i++)
 		if (strcmp(text, THEMES[i].name) == 0) {
@@ -104,7 +107,8 @@ void command_run(struct console *c, const char *text)
 		return;
 	}
 	for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
-		if (strlen(COMMANDS[i].name) != length || memcmp(COMMANDS[i].name, text, length) != 0)
+		if (strlen(COMMANDS[i].name) != length ||
+			memcmp(COMMANDS[i].name, text, length) != 0)
 			continue;
 		if (!COMMANDS[i].takes_text || *rest || COMMANDS[i].run == do_filter) {
 			COMMANDS[i].run(c, rest);
@@ -115,5 +119,7 @@ void command_run(struct console *c, const char *text)
 	if (action != ACTION_NONE && !*rest)
 		console_act(c, action);
 	else
-		console_say(c, STYLE_WARN, "there is no command \"%.*s\" here; ? lists the keys and their names", (int)(length < 60 ? length : 60), text);
+		console_say(c, STYLE_WARN,
+			"there is no command \"%.*s\" here; ? lists the keys and their names",
+			(int)(length < 60 ? length : 60), text);
 }

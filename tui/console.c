@@ -22,8 +22,15 @@
 #define QUESTION_PAUSE_MS 300
 
 const struct view *const views[VIEW_COUNT] = {
-	[VIEW_RUNS] = &view_runs, [VIEW_EVENTS] = &view_events, [VIEW_OUTPUT] = &view_output, [VIEW_DETAIL] = &view_detail, [VIEW_RECORD] = &view_record,
-	[VIEW_HELP] = &view_help, [VIEW_PENDING] = &view_pending, [VIEW_TOOLS] = &view_tools, [VIEW_TOOL] = &view_tool,
+	[VIEW_RUNS] = &view_runs,
+	[VIEW_EVENTS] = &view_events,
+	[VIEW_OUTPUT] = &view_output,
+	[VIEW_DETAIL] = &view_detail,
+	[VIEW_RECORD] = &view_record,
+	[VIEW_HELP] = &view_help,
+	[VIEW_PENDING] = &view_pending,
+	[VIEW_TOOLS] = &view_tools,
+	[VIEW_TOOL] = &view_tool,
 };
 
 int64_t console_now_ms(void)
@@ -47,9 +54,22 @@ int64_t console_wall_ns(const struct console *c)
 bool console_new(struct console *c, const struct tui_options *options, struct buffer *answer)
 {
 	*c = (struct console){
-		.options = options, .answer = answer, .link = { .fd = -1, .owner = c, .on_connected = feed_connected, .on_event = feed_event }, .cells = CELLS_INIT,
-		.stack = { VIEW_RUNS }, .depth = 1, .dirty = true, .log = log_new(), .runs = runs_new(), .detail = { .head = LINES_INIT, .program = LINES_INIT, .tail = LINES_INIT },
-		.tool = { .head = LINES_INIT, .source = LINES_INIT }, .record = { .lines = LINES_INIT }, .help = { .lines = LINES_INIT },
+		.options = options,
+		.answer = answer,
+		.link = { .fd = -1,
+			.owner = c,
+			.on_connected = feed_connected,
+			.on_event = feed_event },
+		.cells = CELLS_INIT,
+		.stack = { VIEW_RUNS },
+		.depth = 1,
+		.dirty = true,
+		.log = log_new(),
+		.runs = runs_new(),
+		.detail = { .head = LINES_INIT, .program = LINES_INIT, .tail = LINES_INIT },
+		.tool = { .head = LINES_INIT, .source = LINES_INIT },
+		.record = { .lines = LINES_INIT },
+		.help = { .lines = LINES_INIT },
 	};
 	c->stream.list.follow = c->output.page.follow = true;
 	c->output.page.cut = false;
@@ -128,7 +148,8 @@ static void enter(struct console *c)
 /* A console that watches one run has no libraries to show. */
 bool console_has_view(const struct console *c, enum view_id id)
 {
-	return views[id]->name[0] && !(c->options->request && (id == VIEW_PENDING || id == VIEW_TOOLS));
+	return views[id]->name[0] &&
+		!(c->options->request && (id == VIEW_PENDING || id == VIEW_TOOLS));
 }
 
 /* A view that lies on the way here already is gone back to: the way never has a circle. */
@@ -184,7 +205,8 @@ static void leave(struct console *c)
 		return;
 	}
 	screen_forget_keys();
-	prompt_question(&c->prompt, "The program still runs. End it and leave? [y/N] ", console_now_ms() + QUESTION_PAUSE_MS, end_watched, NULL);
+	prompt_question(&c->prompt, "The program still runs. End it and leave? [y/N] ",
+		console_now_ms() + QUESTION_PAUSE_MS, end_watched, NULL);
 }
 
 static void freeze(struct console *c)
@@ -250,11 +272,14 @@ static void act_on_run(struct console *c, enum action action)
 	char label[PROMPT_LABEL_MAX];
 
 	if (!run || !run_is_live(run)) {
-		console_say(c, STYLE_WARN, run ? "%.6s has ended already" : "there is no run at the cursor", run ? run->id : "");
+		console_say(c, STYLE_WARN,
+			run ? "%.6s has ended already" : "there is no run at the cursor",
+			run ? run->id : "");
 		return;
 	}
 	if (action == ACTION_PAUSE) {
-		feed_control(c, run->state == RUN_PAUSED ? "sandbox.resume" : "sandbox.pause", run->id);
+		feed_control(
+			c, run->state == RUN_PAUSED ? "sandbox.resume" : "sandbox.pause", run->id);
 		return;
 	}
 	snprintf(c->acted_id, sizeof c->acted_id, "%s", run->id);
@@ -281,7 +306,11 @@ static void toggle_scope(struct console *c)
 static void ask_path(struct console *c)
 {
 	static const char *const NAMES[VIEW_COUNT] = {
-		[VIEW_EVENTS] = "cordon-events.ndjson", [VIEW_OUTPUT] = "cordon-output.txt", [VIEW_DETAIL] = "cordon-run.txt", [VIEW_RECORD] = "cordon-event.ndjson", [VIEW_TOOL] = "cordon-tool.txt",
+		[VIEW_EVENTS] = "cordon-events.ndjson",
+		[VIEW_OUTPUT] = "cordon-output.txt",
+		[VIEW_DETAIL] = "cordon-run.txt",
+		[VIEW_RECORD] = "cordon-event.ndjson",
+		[VIEW_TOOL] = "cordon-tool.txt",
 	};
 	const char *name = NAMES[console_view(c)];
 
@@ -292,35 +321,79 @@ void console_act(struct console *c, enum action action)
 {
 	c->dirty = true;
 	switch (action) {
-	case ACTION_NONE: return;
-	case ACTION_QUIT: leave(c); return;
-	case ACTION_BACK: back(c); return;
-	case ACTION_HELP: console_open_view(c, VIEW_HELP); return;
-	case ACTION_VIEW_RUNS: console_open_view(c, VIEW_RUNS); return;
-	case ACTION_VIEW_EVENTS: console_open_view(c, VIEW_EVENTS); return;
-	case ACTION_VIEW_OUTPUT: console_open_view(c, VIEW_OUTPUT); return;
-	case ACTION_VIEW_DETAIL: console_open_view(c, VIEW_DETAIL); return;
-	case ACTION_VIEW_PENDING: console_open_view(c, VIEW_PENDING); return;
-	case ACTION_VIEW_TOOLS: console_open_view(c, VIEW_TOOLS); return;
-	case ACTION_NEXT_VIEW: step_view(c, 1); return;
-	case ACTION_PREVIOUS_VIEW: step_view(c, -1); return;
-	case ACTION_RUN_EVENTS: toggle_scope(c); return;
-	case ACTION_SEARCH: prompt_ask(&c->prompt, "/", "", search_done, search_typed, search_dropped); return;
-	case ACTION_SEARCH_NEXT: search(c, 1, false); return;
-	case ACTION_SEARCH_PREVIOUS: search(c, -1, false); return;
-	case ACTION_FREEZE: freeze(c); return;
-	case ACTION_TIMES: c->relative = !c->relative; return;
+	case ACTION_NONE:
+		return;
+	case ACTION_QUIT:
+		leave(c);
+		return;
+	case ACTION_BACK:
+		back(c);
+		return;
+	case ACTION_HELP:
+		console_open_view(c, VIEW_HELP);
+		return;
+	case ACTION_VIEW_RUNS:
+		console_open_view(c, VIEW_RUNS);
+		return;
+	case ACTION_VIEW_EVENTS:
+		console_open_view(c, VIEW_EVENTS);
+		return;
+	case ACTION_VIEW_OUTPUT:
+		console_open_view(c, VIEW_OUTPUT);
+		return;
+	case ACTION_VIEW_DETAIL:
+		console_open_view(c, VIEW_DETAIL);
+		return;
+	case ACTION_VIEW_PENDING:
+		console_open_view(c, VIEW_PENDING);
+		return;
+	case ACTION_VIEW_TOOLS:
+		console_open_view(c, VIEW_TOOLS);
+		return;
+	case ACTION_NEXT_VIEW:
+		step_view(c, 1);
+		return;
+	case ACTION_PREVIOUS_VIEW:
+		step_view(c, -1);
+		return;
+	case ACTION_RUN_EVENTS:
+		toggle_scope(c);
+		return;
+	case ACTION_SEARCH:
+		prompt_ask(&c->prompt, "/", "", search_done, search_typed, search_dropped);
+		return;
+	case ACTION_SEARCH_NEXT:
+		search(c, 1, false);
+		return;
+	case ACTION_SEARCH_PREVIOUS:
+		search(c, -1, false);
+		return;
+	case ACTION_FREEZE:
+		freeze(c);
+		return;
+	case ACTION_TIMES:
+		c->relative = !c->relative;
+		return;
 	case ACTION_PAUSE:
-	case ACTION_KILL: act_on_run(c, action); return;
-	case ACTION_WRITE: ask_path(c); return;
-	case ACTION_COMMAND: prompt_ask(&c->prompt, ":", "", command_run, NULL, NULL); return;
-	case ACTION_SUSPEND: c->suspend = true; return;
+	case ACTION_KILL:
+		act_on_run(c, action);
+		return;
+	case ACTION_WRITE:
+		ask_path(c);
+		return;
+	case ACTION_COMMAND:
+		prompt_ask(&c->prompt, ":", "", command_run, NULL, NULL);
+		return;
+	case ACTION_SUSPEND:
+		c->suspend = true;
+		return;
 	case ACTION_REDRAW:
 		c->redraw = true;
 		c->list_wanted = true;
 		feed_ask_tools(c);
 		return;
-	default: views[console_view(c)]->act(c, action, console_rows(c));
+	default:
+		views[console_view(c)]->act(c, action, console_rows(c));
 	}
 }
 
@@ -332,7 +405,8 @@ void console_key(struct console *c, uint32_t key)
 		 * What cannot be seen is not acted on; leaving is always possible, where it needs
 		 * no question.
 		 */
-		if ((key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE && (c->depth > 1 || !c->options->request || c->answered))
+		if ((key == 'q' || key == 3) && c->prompt.kind == PROMPT_NONE &&
+			(c->depth > 1 || !c->options->request || c->answered))
 			leave(c);
 		return;
 	}

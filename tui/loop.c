@@ -24,10 +24,10 @@
 
 struct turn {
 	int signals;
-	int64_t drawn_ms;   /* when the last picture was */
-	bool at_once;       /* a key wants its answer */
-	int ended_by;       /* a signal that ends the console */
-	bool stalled;       /* a picture waits for the terminal */
+	int64_t drawn_ms; /* when the last picture was */
+	bool at_once;     /* a key wants its answer */
+	int ended_by;     /* a signal that ends the console */
+	bool stalled;     /* a picture waits for the terminal */
 };
 
 static void measure(struct console *c)
@@ -105,7 +105,9 @@ static int patience(const struct console *c, const struct turn *t, int64_t now)
 	int64_t waits[2] = { -1, feed_patience(c, now) };
 
 	if (c->dirty && !t->stalled)
-		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now ? 0 : t->drawn_ms + FRAME_MS - now;
+		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now
+			? 0
+			: t->drawn_ms + FRAME_MS - now;
 	for (int i = 0; i < 2; i++)
 		if (waits[i] >= 0 && (least < 0 || waits[i] < least))
 			least = (int)waits[i];
@@ -117,13 +119,16 @@ static void notice_loss(struct console *c)
 	if (!console_notice_loss(c))
 		return;
 	if (!c->answered)
-		console_say(c, STYLE_DENY, "What ran the program has ended without an answer. q leaves.");
+		console_say(c, STYLE_DENY,
+			"What ran the program has ended without an answer. q leaves.");
 	c->answered = true;
 }
 
 static void turn(struct console *c, struct turn *t)
 {
-	struct pollfd ready[4] = { { screen_fd(), POLLIN, 0 }, { t->signals, POLLIN, 0 }, { c->link.fd, link_wants(&c->link), 0 }, { t->stalled ? STDOUT_FILENO : -1, POLLOUT, 0 } };
+	struct pollfd ready[4] = { { screen_fd(), POLLIN, 0 }, { t->signals, POLLIN, 0 },
+		{ c->link.fd, link_wants(&c->link), 0 },
+		{ t->stalled ? STDOUT_FILENO : -1, POLLOUT, 0 } };
 	int64_t now = console_now_ms();
 
 	if (poll(ready, 4, patience(c, t, now)) < 0 && errno != EINTR)
@@ -147,7 +152,8 @@ static void turn(struct console *c, struct turn *t)
 
 int loop_screen(struct console *c, struct error *err)
 {
-	static const int TAKEN[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+	static const int TAKEN[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGINT, SIGHUP, SIGQUIT,
+		SIGPIPE };
 	struct turn t = { .signals = -1 };
 	sigset_t taken, before;
 	int status = -1;

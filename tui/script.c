@@ -25,9 +25,9 @@
 #define WAIT_MS 10000
 
 struct wait {
-	const char *text;    /* that the picture must have */
-	uint64_t events;     /* that must have come */
-	bool settled;        /* every request must be answered */
+	const char *text; /* that the picture must have */
+	uint64_t events;  /* that must have come */
+	bool settled;     /* every request must be answered */
 };
 
 static bool is_met(struct console *c, const struct wait *w)
@@ -56,15 +56,25 @@ static int wait_for(struct console *c, const struct wait *w, unsigned line, stru
 
 	while (!is_met(c, w)) {
 		struct pollfd ready = { c->link.fd, link_wants(&c->link), 0 };
-		int timeout = link_timeout(&c->link, console_now_ms()), feed = feed_patience(c, console_now_ms());
+		int timeout = link_timeout(&c->link, console_now_ms()),
+		    feed = feed_patience(c, console_now_ms());
 
 		timeout = timeout < 0 || (feed >= 0 && feed < timeout) ? feed : timeout;
 		now = console_now_ms();
 		if (now >= end)
-			return w->text ? error_set(err, FAILURE_BAD_OPTION, 0, "line %u of the script: \"%s\" did not appear within %d seconds", line, w->text, WAIT_MS / 1000)
-				       : error_set(err, FAILURE_BAD_OPTION, 0, "line %u of the script: %" PRIu64 " of %" PRIu64 " events came within %d seconds", line,
-						   log_total(c->log), w->events, WAIT_MS / 1000);
-		poll(&ready, 1, timeout >= 0 && timeout < end - now ? timeout : (int)(end - now > 100 ? 100 : end - now));
+			return w->text
+				? error_set(err, FAILURE_BAD_OPTION, 0,
+					  "line %u of the script: \"%s\" did not appear within %d "
+					  "seconds",
+					  line, w->text, WAIT_MS / 1000)
+				: error_set(err, FAILURE_BAD_OPTION, 0,
+					  "line %u of the script: %" PRIu64 " of %" PRIu64
+					  " events came within %d seconds",
+					  line, log_total(c->log), w->events, WAIT_MS / 1000);
+		poll(&ready, 1,
+			timeout >= 0 && timeout < end - now
+				? timeout
+				: (int)(end - now > 100 ? 100 : end - now));
 		link_step(&c->link, console_now_ms());
 		c->lost = c->link.fd < 0;
 		feed_ask_wanted(c, console_now_ms());
@@ -104,7 +114,8 @@ static int type(struct console *c, const char *text, unsigned line, struct error
 
 		length = keys_read(text + at, &key);
 		if (length == 0)
-			return error_set(err, FAILURE_BAD_OPTION, 0, "line %u of the script: there is no such key", line);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"line %u of the script: there is no such key", line);
 		/* A person waits until a question takes keys; so does a script. */
 		while (c->prompt.kind != PROMPT_NONE && console_now_ms() < c->prompt.ready_at_ms)
 			poll(NULL, 0, (int)(c->prompt.ready_at_ms - console_now_ms()));
@@ -124,7 +135,8 @@ int loop_script(struct console *c, struct error *err)
 	int status = 0;
 
 	if (!file)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening the script %s", c->options->script);
+		return error_set(err, FAILURE_PATH_MISSING, errno, "opening the script %s",
+			c->options->script);
 	cells_resize(&c->cells, c->options->rows, c->options->columns);
 	while (status == 0 && !c->quit && (length = getline(&line, &capacity, file)) > 0) {
 		number++;
@@ -133,7 +145,8 @@ int loop_script(struct console *c, struct error *err)
 		if (line[0] == '#' || line[0] == '\0')
 			continue;
 		console_draw(c);
-		status = line[0] == ':' ? run_command(c, line + 1, number, err) : type(c, line, number, err);
+		status = line[0] == ':' ? run_command(c, line + 1, number, err)
+					: type(c, line, number, err);
 	}
 	free(line);
 	fclose(file);

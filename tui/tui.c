@@ -25,7 +25,8 @@ int tui_run(const struct tui_options *options, struct buffer *answer, struct err
 	 */
 	setlocale(LC_CTYPE, "");
 	if (!c || !console_new(c, options, answer)) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping events for the console");
+		error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping events for the console");
 		goto out;
 	}
 	c->cells.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

@@ -58,13 +58,17 @@ static int copy_bytes(int from, int to, uint64_t most)
 
 int workspace_copy_in(int workspace, const char *name, int source, mode_t mode, struct error *err)
 {
-	int status = 0, fd = openat(workspace, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+	int status = 0,
+	    fd = openat(workspace, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
+		    mode & 0777);
 
 	if (fd < 0)
 		return error_set(err, FAILURE_BAD_INPUT, errno, "making %s in the workspace", name);
 	if (lseek(source, 0, SEEK_SET) < 0 || copy_bytes(source, fd, UINT64_MAX) < 0)
-		status = error_set(err, errno == ENOSPC ? FAILURE_BAD_INPUT : FAILURE_RESOURCES_EXHAUSTED, errno,
-				   "copying %s into the workspace%s", name, errno == ENOSPC ? ": it is full, see --workspace-size" : "");
+		status = error_set(err,
+			errno == ENOSPC ? FAILURE_BAD_INPUT : FAILURE_RESOURCES_EXHAUSTED, errno,
+			"copying %s into the workspace%s", name,
+			errno == ENOSPC ? ": it is full, see --workspace-size" : "");
 	close(fd);
 	return status;
 }
@@ -85,7 +89,7 @@ struct walk {
 	bool (*leaves_out)(const char *name);
 	struct workspace_totals *totals;
 	struct error *err;
-	char withheld[256];     /* the first name that was left out for what would run it */
+	char withheld[256]; /* the first name that was left out for what would run it */
 };
 
 static int push(struct walk *w, int from, int to, const char *name)
@@ -132,8 +136,9 @@ static void note_written(const struct walk *w, const char *name)
 	buffer_add_text(&path, name);
 	text_visible(&seen, path.data, path.length, TEXT_ONE_LINE);
 	buffer_add_text(&seen, "\n");
-	if (!path.failed && !seen.failed && written->more == 0 && written->count < WORKSPACE_NAMES_MOST &&
-	    written->names.length + seen.length <= WORKSPACE_NAMES_BYTES) {
+	if (!path.failed && !seen.failed && written->more == 0 &&
+		written->count < WORKSPACE_NAMES_MOST &&
+		written->names.length + seen.length <= WORKSPACE_NAMES_BYTES) {
 		buffer_add(&written->names, seen.data, seen.length);
 		written->count++;
 	} else {
@@ -149,16 +154,23 @@ static int export_file(struct walk *w, int from, const struct stat *st, int to, 
 	int status = 0, fd;
 
 	if ((uint64_t)st->st_size > w->caps->bytes - w->totals->bytes)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes, name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG,
+			"it holds over %llu bytes (at %s)", (unsigned long long)w->caps->bytes,
+			name);
 	if (w->caps->overwrite && unlinkat(to, name, 0) != 0 && errno != ENOENT)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "replacing %s in the export directory", name);
-	fd = openat(to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, st->st_mode & 0777);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"replacing %s in the export directory", name);
+	fd = openat(
+		to, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, st->st_mode & 0777);
 	if (fd < 0 && errno == EEXIST)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, 0, "%s is in the export directory already; --overwrite replaces it", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, 0,
+			"%s is in the export directory already; --overwrite replaces it", name);
 	if (fd < 0)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making %s in the export directory", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"making %s in the export directory", name);
 	if (copy_bytes(from, fd, (uint64_t)st->st_size) < 0)
-		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing %s in the export directory", name);
+		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"writing %s in the export directory", name);
 	close(fd);
 	w->totals->bytes += (uint64_t)st->st_size;
 	w->totals->files++;
@@ -177,16 +189,19 @@ static int export_directory(struct walk *w, int from, int to, const char *name)
 	}
 	if (mkdirat(to, name, 0777) != 0 && errno != EEXIST) {
 		close(from);
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "making the directory %s in the export directory", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"making the directory %s in the export directory", name);
 	}
 	fd = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) {
 		close(from);
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "opening the directory %s in the export directory", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"opening the directory %s in the export directory", name);
 	}
 	w->totals->directories++;
 	if (push(w, from, fd, name) < 0)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the directory %s of the workspace", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"reading the directory %s of the workspace", name);
 	return 0;
 }
 
@@ -199,7 +214,8 @@ int workspace_open(int directory, const char *name, struct stat *st)
 	if (fstatat(directory, name, &before, AT_SYMLINK_NOFOLLOW) != 0)
 		return -1;
 	fd = openat(directory, name, flags);
-	if (fd < 0 && errno == EACCES && (S_ISREG(before.st_mode) || S_ISDIR(before.st_mode)) && fchmodat(directory, name, (before.st_mode & 0777) | 0700, 0) == 0)
+	if (fd < 0 && errno == EACCES && (S_ISREG(before.st_mode) || S_ISDIR(before.st_mode)) &&
+		fchmodat(directory, name, (before.st_mode & 0777) | 0700, 0) == 0)
 		fd = openat(directory, name, flags);
 	if (fd < 0 || fstat(fd, st) != 0) {
 		if (fd >= 0)
@@ -226,22 +242,49 @@ bool workspace_is_run_by_tools(const char *name)
 {
 	static const char *const NAMES[] = {
 		/* hooks, and commands in their configuration */
-		".git", ".hg", ".svn",
+		".git",
+		".hg",
+		".svn",
 		/* hooks that git is pointed at */
-		".husky", ".pre-commit-config.yaml",
-		".vscode", ".idea", ".zed", ".devcontainer",             /* tasks of editors */
+		".husky",
+		".pre-commit-config.yaml",
+		".vscode",
+		".idea",
+		".zed",
+		".devcontainer", /* tasks of editors */
 		/* editors, where they start */
-		".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el",
+		".vimrc",
+		".exrc",
+		".nvimrc",
+		".nvim.lua",
+		".dir-locals.el",
 		/* the shell, on entering the directory */
-		".envrc", ".direnv", ".mise.toml", ".tool-versions",
+		".envrc",
+		".direnv",
+		".mise.toml",
+		".tool-versions",
 		/* shells */
-		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		".bashrc",
+		".bash_profile",
+		".bash_login",
+		".bash_logout",
+		".profile",
+		".zshrc",
+		".zshenv",
+		".zprofile",
+		".zlogin",
 		/* keys that are trusted, commands in the configuration */
-		".ssh", ".gnupg",
+		".ssh",
+		".gnupg",
 		/* below .config: at login */
-		"autostart", "systemd",
+		"autostart",
+		"systemd",
 		/* configuration that names commands */
-		".gitconfig", ".npmrc", ".gdbinit", ".pythonrc", ".cargo",
+		".gitconfig",
+		".npmrc",
+		".gdbinit",
+		".pythonrc",
+		".cargo",
 	};
 
 	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
@@ -275,7 +318,8 @@ static int export_entry(struct walk *w, const char *name)
 	}
 	if (w->totals->files + w->totals->directories >= w->caps->files) {
 		close(fd);
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu files", (unsigned long long)w->caps->files);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "it holds over %llu files",
+			(unsigned long long)w->caps->files);
 	}
 	if (S_ISDIR(st.st_mode))
 		return export_directory(w, fd, top.to, name);
@@ -284,19 +328,24 @@ static int export_entry(struct walk *w, const char *name)
 	return status;
 }
 
-int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err)
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps,
+	bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err)
 {
-	struct walk w = { .depth = 0, .caps = caps, .leaves_out = leaves_out, .totals = totals, .err = err };
+	struct walk w = {
+		.depth = 0, .caps = caps, .leaves_out = leaves_out, .totals = totals, .err = err
+	};
 	int from = workspace_open_again(workspace), to, status = 0;
 
 	memset(totals, 0, sizeof *totals);
 	if (mkdir(destination, 0777) != 0 && errno != EEXIST) {
-		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "making the export directory %s", destination);
+		status = error_set(err, FAILURE_EXPORT_FAILED, errno,
+			"making the export directory %s", destination);
 		goto out;
 	}
 	to = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0 || from < 0) {
-		status = error_set(err, FAILURE_EXPORT_FAILED, errno, "opening the export directory %s", destination);
+		status = error_set(err, FAILURE_EXPORT_FAILED, errno,
+			"opening the export directory %s", destination);
 		if (to >= 0)
 			close(to);
 		goto out;
@@ -314,7 +363,10 @@ int workspace_export(int workspace, const char *destination, const struct worksp
 	while (w.depth > 0)
 		pop(&w);
 	if (status == 0 && w.withheld[0])
-		status = error_set(err, FAILURE_EXPORT_FAILED, 0, "%s is left out, since tools of the host run what lies there; --overwrite copies it", w.withheld);
+		status = error_set(err, FAILURE_EXPORT_FAILED, 0,
+			"%s is left out, since tools of the host run what lies there; --overwrite "
+			"copies it",
+			w.withheld);
 out:
 	if (from >= 0)
 		close(from);
@@ -332,8 +384,10 @@ static int move_up(struct walk *w, const char *name, unsigned *moved)
 
 	do {
 		snprintf(new_name, sizeof new_name, ".deep-%u", (*moved)++);
-		status = renameat(dirfd(w->stack[w->depth - 1].from), name, dirfd(w->stack[0].from), new_name);
-	} while (status != 0 && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) && *moved < MOVED_MOST);
+		status = renameat(dirfd(w->stack[w->depth - 1].from), name, dirfd(w->stack[0].from),
+			new_name);
+	} while (status != 0 && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
+		*moved < MOVED_MOST);
 	if (status == 0)
 		rewinddir(w->stack[0].from);
 	return status;
@@ -379,7 +433,8 @@ int workspace_empty(int directory)
 		}
 		snprintf(name, sizeof name, "%s", w.stack[w.depth - 1].name);
 		pop(&w);
-		if (w.depth > 0 && unlinkat(dirfd(w.stack[w.depth - 1].from), name, AT_REMOVEDIR) != 0)
+		if (w.depth > 0 &&
+			unlinkat(dirfd(w.stack[w.depth - 1].from), name, AT_REMOVEDIR) != 0)
 			status = -1;
 	}
 	return status;

@@ -32,7 +32,8 @@ struct workspace_totals {
 
 /* What was written, for the record. */
 #define WORKSPACE_NAMES_MOST 1000u
-#define WORKSPACE_NAMES_BYTES (256u << 10) /* of all of them as they are shown: a hostile one may be long */
+#define WORKSPACE_NAMES_BYTES \
+	(256u << 10) /* of all of them as they are shown: a hostile one may be long */
 
 struct workspace_written {
 	const char *below;    /* stands before each name */
@@ -41,8 +42,8 @@ struct workspace_written {
 };
 
 struct workspace_caps {
-	uint64_t files;    /* files and directories */
-	uint64_t bytes;    /* sum of st_size: a sparse file counts in full */
+	uint64_t files; /* files and directories */
+	uint64_t bytes; /* sum of st_size: a sparse file counts in full */
 	unsigned depth;
 	/* what is there may be replaced, and what the host's tools run written */
 	bool overwrite;
@@ -71,7 +72,8 @@ bool workspace_is_run_by_tools(const char *name);
  * its top that leaves_out() (or NULL) says so of are skipped. Returns 0, or -1 with EXPORT_FAILED;
  * *totals says what was done.
  */
-int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps, bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err);
+int workspace_export(int workspace, const char *destination, const struct workspace_caps *caps,
+	bool (*leaves_out)(const char *name), struct workspace_totals *totals, struct error *err);
 
 /*
  * Removes everything below the directory and closes it, also what its maker locked. Iterative,

@@ -29,10 +29,17 @@
 #define MOST_BELOW 1000000
 
 /* A directory in which rules for any depth are looked for. */
-struct base { char *path; bool patterns, named, home; };
+struct base {
+	char *path;
+	bool patterns, named, home;
+};
 
 /* The names in one directory, each with its NUL. */
-struct listing { char *path, *names; size_t length; bool cut; };
+struct listing {
+	char *path, *names;
+	size_t length;
+	bool cut;
+};
 
 struct search {
 	struct view *v;
@@ -103,10 +110,13 @@ static void take(struct search *s, const char *real, const struct stat *st)
 {
 	struct policy_verdict verdict = policy_decide(s->v->policy, real, false);
 
-	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) || (!s->all && view_covers(s->v, real, SIZE_MAX)))
+	if (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule) ||
+		(!s->all && view_covers(s->v, real, SIZE_MAX)))
 		return;
 	/* What is walked through to something named is not absent itself. */
-	if (verdict.decision == POLICY_HIDE && object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode), verdict.rule) < 0)
+	if (verdict.decision == POLICY_HIDE &&
+		object_set_add(&s->v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode),
+			verdict.rule) < 0)
 		s->failed = true;
 	if (!S_ISDIR(st->st_mode))
 		return;
@@ -122,13 +132,16 @@ static void take(struct search *s, const char *real, const struct stat *st)
  * that project is the project's, and is hidden where a rule takes it by its own name. A file is
  * taken at its word everywhere (`.env -> settings`).
  */
-static bool is_link_of_project(const struct search *s, int rule, const char *path, const char *real, const struct stat *st)
+static bool is_link_of_project(
+	const struct search *s, int rule, const char *path, const char *real, const struct stat *st)
 {
 	const struct base *b = s->base;
 	size_t length = b && strcmp(b->path, "/") != 0 ? strlen(b->path) : 0;
 
-	return b && b->named && !b->home && policy_rule_is_built_in(s->v->policy, rule) && S_ISDIR(st->st_mode) && strcmp(real, path) != 0 &&
-	       strncmp(real, b->path, length) == 0 && (real[length] == '/' || real[length] == '\0');
+	return b && b->named && !b->home && policy_rule_is_built_in(s->v->policy, rule) &&
+		S_ISDIR(st->st_mode) && strcmp(real, path) != 0 &&
+		strncmp(real, b->path, length) == 0 &&
+		(real[length] == '/' || real[length] == '\0');
 }
 
 /*
@@ -143,11 +156,14 @@ static void meet(struct search *s, int rule, const char *path)
 	if (lstat(path, &st) != 0)
 		return; /* as most of them: at the price of one call */
 	real = realpath(path, NULL);
-	if (!real || stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || strcmp(real, "/") == 0) {
+	if (!real || stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
+		strcmp(real, "/") == 0) {
 		free(real); /* nothing, or a device such as /dev/null, which holds no secret */
 		return;
 	}
-	if (view_is_ordinary(s->v, policy_rule_content(s->v->policy, rule), s->v->top, real + 1, st.st_mode) || is_link_of_project(s, rule, path, real, &st)) {
+	if (view_is_ordinary(s->v, policy_rule_content(s->v->policy, rule), s->v->top, real + 1,
+		    st.st_mode) ||
+		is_link_of_project(s, rule, path, real, &st)) {
 		free(real);
 		return;
 	}
@@ -156,7 +172,9 @@ static void meet(struct search *s, int rule, const char *path)
 	 * Without a link in it the path is what the rule matches by itself, and the policy has
 	 * weighed it against what is named.
 	 */
-	if (strcmp(real, path) != 0 && verdict.decision != POLICY_MASK && (verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) && policy_hide_as(s->v->policy, rule, real) < 0)
+	if (strcmp(real, path) != 0 && verdict.decision != POLICY_MASK &&
+		(verdict.rule < 0 || !policy_rule_hides(s->v->policy, verdict.rule)) &&
+		policy_hide_as(s->v->policy, rule, real) < 0)
 		s->failed = true;
 	take(s, real, &st);
 	free(real);
@@ -217,8 +235,9 @@ static void look(struct search *s, int rule, const char *directory, const char *
 	for (size_t at = 0; at < l->length; at += strlen(l->names + at) + 1) {
 		const char *name = l->names + at;
 
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && glob_component(last, length, name, strlen(name)) &&
-		    snprintf(path, sizeof path, "%s/%s", directory, name) < (int)sizeof path)
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+			glob_component(last, length, name, strlen(name)) &&
+			snprintf(path, sizeof path, "%s/%s", directory, name) < (int)sizeof path)
 			meet(s, rule, path);
 	}
 }
@@ -234,7 +253,8 @@ static void look_below(struct search *s, int rule, const char *base, const char 
 		return;
 	if (strcmp(base, "/") == 0)
 		base += 1;
-	if (snprintf(directory, sizeof directory, "%s%s%.*s", base, slash ? "/" : "", slash ? (int)(slash - pattern) : 0, pattern) < (int)sizeof directory)
+	if (snprintf(directory, sizeof directory, "%s%s%.*s", base, slash ? "/" : "",
+		    slash ? (int)(slash - pattern) : 0, pattern) < (int)sizeof directory)
 		look(s, rule, *directory ? directory : "/", last, own);
 }
 
@@ -253,11 +273,15 @@ int anchors_find(struct view *v, const char *home, bool all)
 			bool any_depth = pattern && strncmp(pattern, "**/", 3) == 0;
 
 			s.failed |= !pattern;
-			if (!pattern || !(policy_rule_hides(v->policy, (int)rule) || policy_rule_masks(v->policy, (int)rule)) || any_depth != (base < s.base_count))
+			if (!pattern ||
+				!(policy_rule_hides(v->policy, (int)rule) ||
+					policy_rule_masks(v->policy, (int)rule)) ||
+				any_depth != (base < s.base_count))
 				;
 			else if (!any_depth)
 				look_below(&s, (int)rule, "", pattern);
-			else if (s.bases[base].patterns || glob_is_literal(pattern + 3, strlen(pattern + 3)))
+			else if (s.bases[base].patterns ||
+				glob_is_literal(pattern + 3, strlen(pattern + 3)))
 				look_below(&s, (int)rule, s.bases[base].path, pattern + 3);
 			free(pattern);
 		}

@@ -25,15 +25,15 @@
 
 struct entry {
 	uint64_t ino;
-	uint32_t name;   /* where it begins in the names */
-	uint8_t type;    /* DT_... */
+	uint32_t name; /* where it begins in the names */
+	uint8_t type;  /* DT_... */
 	/* it has its event; a READDIR that ends before it is followed by one that begins with it */
 	bool emitted;
 };
 
 struct listing {
-	size_t *listed;  /* bytes that all listings hold */
-	int fd;          /* of the host's directory, or -1 */
+	size_t *listed; /* bytes that all listings hold */
+	int fd;         /* of the host's directory, or -1 */
 	struct entry *entries;
 	size_t count, capacity;
 	char *names;
@@ -91,7 +91,8 @@ static int add(struct listing *l, const char *name, uint64_t ino, uint8_t type)
 	if (l->count == l->capacity) {
 		size_t capacity = l->capacity ? 2 * l->capacity : 64;
 		void *block = l->entries;
-		int status = resize(l, &block, l->capacity * sizeof *l->entries, capacity * sizeof *l->entries);
+		int status = resize(
+			l, &block, l->capacity * sizeof *l->entries, capacity * sizeof *l->entries);
 
 		if (status)
 			return status;
@@ -101,7 +102,8 @@ static int add(struct listing *l, const char *name, uint64_t ino, uint8_t type)
 	if (l->names_length + length > l->names_capacity) {
 		size_t capacity = 2 * l->names_capacity + length + 1024;
 		void *block = l->names;
-		int status = capacity < UINT32_MAX ? resize(l, &block, l->names_capacity, capacity) : ENOMEM;
+		int status = capacity < UINT32_MAX ? resize(l, &block, l->names_capacity, capacity)
+						   : ENOMEM;
 
 		if (status)
 			return status;
@@ -126,16 +128,19 @@ static bool is_listed(const struct listing *l, const char *name)
  * One name of the host's: in the list, unless a rule hides it, which is an event. v->full is the
  * directory's path with a slash at its end, length bytes.
  */
-static int take(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, const struct raw_entry *raw, size_t length)
+static int take(struct view *v, fuse_req_t req, const struct node *n, struct listing *l,
+	const struct raw_entry *raw, size_t length)
 {
 	size_t name_length = strlen(raw->name);
 	struct policy_verdict verdict;
 	bool by_content;
 
-	if (strcmp(raw->name, ".") == 0 || strcmp(raw->name, "..") == 0 || length + name_length >= sizeof v->full)
+	if (strcmp(raw->name, ".") == 0 || strcmp(raw->name, "..") == 0 ||
+		length + name_length >= sizeof v->full)
 		return 0;
 	memcpy(v->full + length, raw->name, name_length + 1);
-	verdict = policy_child(v->policy, &n->verdict, v->full, raw->name, v->trees[n->tree].runtime);
+	verdict =
+		policy_child(v->policy, &n->verdict, v->full, raw->name, v->trees[n->tree].runtime);
 	if (verdict.decision == POLICY_MASK)
 		return 0; /* listed below, whether the host has it or not */
 	/*
@@ -143,7 +148,8 @@ static int take(struct view *v, fuse_req_t req, const struct node *n, struct lis
 	 * describe().
 	 */
 	by_content = policy_rule_content(v->policy, verdict.rule) != POLICY_HOLDS_ANYTHING;
-	if (!by_content && verdict.decision == POLICY_WALK && raw->type != DT_DIR && raw->type != DT_UNKNOWN)
+	if (!by_content && verdict.decision == POLICY_WALK && raw->type != DT_DIR &&
+		raw->type != DT_UNKNOWN)
 		return 0;
 	if (!by_content && verdict.decision == POLICY_HIDE) {
 		if (verdict.rule >= 0 && raw->type == DT_DIR)
@@ -171,8 +177,10 @@ static int read_host(struct view *v, fuse_req_t req, const struct node *n, struc
 			continue;
 		if (got <= 0)
 			return got < 0 ? errno : 0;
-		for (long at = 0; at < got && status == 0; at += ((struct raw_entry *)(void *)(v->block + at))->length)
-			status = take(v, req, n, l, (struct raw_entry *)(void *)(v->block + at), length);
+		for (long at = 0; at < got && status == 0;
+			at += ((struct raw_entry *)(void *)(v->block + at))->length)
+			status = take(
+				v, req, n, l, (struct raw_entry *)(void *)(v->block + at), length);
 	}
 	return status;
 }
@@ -184,12 +192,14 @@ static int add_invented(struct view *v, const struct node *n, struct listing *l)
 	int rule, status = view_path(v, n);
 	size_t length;
 
-	for (size_t i = 0; status == 0 && policy_mask_in(v->policy, v->full, i, &name, &rule); i++) {
+	for (size_t i = 0; status == 0 && policy_mask_in(v->policy, v->full, i, &name, &rule);
+		i++) {
 		struct policy_verdict verdict;
 
 		if (view_child_path(v, n, name) != 0)
 			continue;
-		verdict = policy_child(v->policy, &n->verdict, v->full, name, v->trees[n->tree].runtime);
+		verdict = policy_child(
+			v->policy, &n->verdict, v->full, name, v->trees[n->tree].runtime);
 		if (verdict.decision == POLICY_MASK)
 			status = add(l, name, 0, DT_REG);
 		view_path(v, n);
@@ -199,12 +209,15 @@ static int add_invented(struct view *v, const struct node *n, struct listing *l)
 		const char *rest = v->places[i].path;
 		char piece[NAME_MAX + 1];
 
-		if (v->places[i].tree != n->tree || strncmp(rest, v->path, length) != 0 || (length > 0 && rest[length] != '/'))
+		if (v->places[i].tree != n->tree || strncmp(rest, v->path, length) != 0 ||
+			(length > 0 && rest[length] != '/'))
 			continue;
 		rest += length + (length > 0);
 		snprintf(piece, sizeof piece, "%.*s", (int)strcspn(rest, "/"), rest);
 		if (!is_listed(l, piece))
-			status = add(l, piece, 0, rest[strcspn(rest, "/")] || v->places[i].is_directory ? DT_DIR : DT_REG);
+			status = add(l, piece, 0,
+				rest[strcspn(rest, "/")] || v->places[i].is_directory ? DT_DIR
+										      : DT_REG);
 	}
 	return status;
 }
@@ -213,7 +226,9 @@ static int64_t mtime_of(int fd)
 {
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+	return fd >= 0 && fstat(fd, &st) == 0
+		? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec
+		: 0;
 }
 
 static int fill(struct view *v, fuse_req_t req, const struct node *n, struct listing *l)
@@ -232,7 +247,8 @@ static int fill(struct view *v, fuse_req_t req, const struct node *n, struct lis
 
 			snprintf(name, sizeof name, "%zu", i);
 			if (v->trees[i].fd >= 0)
-				status = add(l, name, 0, v->trees[i].is_directory ? DT_DIR : DT_REG);
+				status =
+					add(l, name, 0, v->trees[i].is_directory ? DT_DIR : DT_REG);
 		}
 		return status;
 	}
@@ -251,9 +267,12 @@ static void listing_free(struct listing *l)
 	free(l);
 }
 
-static int open_host(struct view *v, fuse_req_t req, const struct node *n, int *out, int64_t *mtime_ns)
+static int open_host(
+	struct view *v, fuse_req_t req, const struct node *n, int *out, int64_t *mtime_ns)
 {
-	int fd = view_spare(v, req, object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_DIRECTORY), EVENT_DIRECTORY | EVENT_READ);
+	int fd = view_spare(v, req,
+		object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_DIRECTORY),
+		EVENT_DIRECTORY | EVENT_READ);
 	struct stat st;
 
 	if (fd < 0)
@@ -288,7 +307,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (status == 0 && n->kind == NODE_HOST)
 		status = open_host(v, req, n, &l->fd, &mtime_ns);
 	if (status == 0 && n->kind != NODE_TOP)
-		view_emit(v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
+		view_emit(
+			v, req, EVENT_OPENED, EVENT_DIRECTORY | EVENT_READ, n->verdict.rule, NULL);
 	if (status) {
 		listing_free(l);
 		fuse_reply_err(req, status);
@@ -303,7 +323,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 }
 
 /* Reads the directory at its first use, and again after going back when it has changed. */
-static int prepare(struct view *v, fuse_req_t req, const struct node *n, struct listing *l, off_t offset)
+static int prepare(
+	struct view *v, fuse_req_t req, const struct node *n, struct listing *l, off_t offset)
 {
 	int status;
 
@@ -320,14 +341,16 @@ static int prepare(struct view *v, fuse_req_t req, const struct node *n, struct 
  * The attributes of an entry, and a node for it. Returns 0, or an errno when the entry is not to be
  * listed.
  */
-static int describe(struct view *v, fuse_req_t req, struct node *n, struct listing *l, struct entry *e, struct fuse_entry_param *out)
+static int describe(struct view *v, fuse_req_t req, struct node *n, struct listing *l,
+	struct entry *e, struct fuse_entry_param *out)
 {
 	const char *name = l->names + e->name;
 	struct node_identity found;
 	struct node *child;
 	int rule = VIEW_NO_RULE;
 
-	if (view_child_path(v, n, name) != 0 || view_resolve(v, n, name, l->fd, &found, &out->attr, &rule) != 0) {
+	if (view_child_path(v, n, name) != 0 ||
+		view_resolve(v, n, name, l->fd, &found, &out->attr, &rule) != 0) {
 		if (!e->emitted && rule != VIEW_NO_RULE && rule != VIEW_ABSENT)
 			view_emit(v, req, EVENT_DENIED, EVENT_LIST, rule, NULL);
 		e->emitted = true;
@@ -343,7 +366,8 @@ static int describe(struct view *v, fuse_req_t req, struct node *n, struct listi
 	return 0;
 }
 
-static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi, bool plus)
+static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+	struct fuse_file_info *fi, bool plus)
 {
 	struct view *v = view_of(req);
 	struct node *n = view_node(req, ino);
@@ -366,17 +390,22 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 	}
 	for (size_t i = offset < 0 ? l->count : (size_t)offset; i < l->count; i++) {
 		const char *name = l->names + l->entries[i].name;
-		struct fuse_entry_param entry = { .attr = { .st_ino = l->entries[i].ino, .st_mode = (mode_t)DTTOIF(l->entries[i].type) } };
+		struct fuse_entry_param entry = { .attr = { .st_ino = l->entries[i].ino,
+							  .st_mode = (mode_t)DTTOIF(
+								  l->entries[i].type) } };
 		size_t need;
 
 		/*
 		 * The first two, and everything at the top, stand for themselves: they are listed
 		 * without a node.
 		 */
-		if (plus && i >= 2 && n->kind != NODE_TOP && describe(v, req, n, l, &l->entries[i], &entry) != 0)
+		if (plus && i >= 2 && n->kind != NODE_TOP &&
+			describe(v, req, n, l, &l->entries[i], &entry) != 0)
 			continue;
-		need = plus ? fuse_add_direntry_plus(req, reply + used, size - used, name, &entry, (off_t)i + 1) :
-			      fuse_add_direntry(req, reply + used, size - used, name, &entry.attr, (off_t)i + 1);
+		need = plus ? fuse_add_direntry_plus(
+				      req, reply + used, size - used, name, &entry, (off_t)i + 1)
+			    : fuse_add_direntry(req, reply + used, size - used, name, &entry.attr,
+				      (off_t)i + 1);
 		if (need > size - used) {
 			if (entry.ino)
 				tree_forget(v->tree, entry.ino, 1);
@@ -388,12 +417,14 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, stru
 	free(reply);
 }
 
-static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+static void op_readdir(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	list(req, ino, size, offset, fi, false);
 }
 
-static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+static void op_readdirplus(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	list(req, ino, size, offset, fi, true);
 }

@@ -18,15 +18,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-
 #define OP_TMPFILE 51 /* FUSE_TMPFILE, which older headers lack */
-#define BURST 64 /* requests between two looks at the clock and at the master */
+#define BURST 64      /* requests between two looks at the clock and at the master */
 
 /* The last message of libfuse's; its standard error is /dev/null. */
 static char said[200];
 
-__attribute__((format(printf, 2, 0)))
-static void keep_message(enum fuse_log_level level, const char *format, va_list values)
+__attribute__((format(printf, 2, 0))) static void keep_message(
+	enum fuse_log_level level, const char *format, va_list values)
 {
 	(void)level;
 	vsnprintf(said, sizeof said, format, values);
@@ -83,14 +82,17 @@ int server_open(struct view *v, int device, struct error *err)
 	ssize_t got;
 
 	if (!session)
-		return error_set(err, FAILURE_FUSE_UNAVAILABLE, 0, "libfuse %s opens no session: %s", fuse_pkgversion(), said);
+		return error_set(err, FAILURE_FUSE_UNAVAILABLE, 0,
+			"libfuse %s opens no session: %s", fuse_pkgversion(), said);
 	do
 		got = receive(v, device, &first);
 	while (got < 0 && errno == EINTR);
 	if (got > 0)
 		fuse_session_process_buf(session, &first);
 	if (got <= 0 || fuse_session_exited(session)) {
-		error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "libfuse %s did not come to terms with the kernel: %s", fuse_pkgversion(), said);
+		error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0,
+			"libfuse %s did not come to terms with the kernel: %s", fuse_pkgversion(),
+			said);
 		fuse_session_destroy(session);
 		return -1;
 	}
@@ -139,7 +141,7 @@ int server_serve(struct view *v, int device, int control)
 	bool is_ready = flags >= 0 && fcntl(device, F_SETFL, flags | O_NONBLOCK) == 0;
 
 	while (is_ready && !fuse_session_exited(v->session) &&
-	       wait_for(polled, event_flush(v->events, view_now_ns())) && answer(v, device))
+		wait_for(polled, event_flush(v->events, view_now_ns())) && answer(v, device))
 		continue;
 	fuse_session_destroy(v->session);
 	v->session = NULL;

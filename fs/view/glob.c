@@ -71,9 +71,11 @@ static bool one(const char **at, const char *stop, unsigned char byte)
 	return (unsigned char)*p == byte;
 }
 
-bool glob_component(const char *pattern, size_t pattern_length, const char *name, size_t name_length)
+bool glob_component(
+	const char *pattern, size_t pattern_length, const char *name, size_t name_length)
 {
-	const char *p = pattern, *p_end = pattern + pattern_length, *n = name, *n_end = name + name_length;
+	const char *p = pattern, *p_end = pattern + pattern_length, *n = name,
+		   *n_end = name + name_length;
 	const char *star = NULL, *taken = NULL;
 
 	while (n < n_end) {
@@ -160,17 +162,20 @@ static const char *component_fault(const char *at, size_t length, bool resolved)
 {
 	if (length == 0)
 		return "two slashes together";
-	if (!resolved && ((length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.')))
+	if (!resolved &&
+		((length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.')))
 		return "a component of dots, which no object is called by";
 	for (size_t i = 0; i + 1 < length; i++)
 		if (at[i] == '*' && at[i + 1] == '*' && length > 2 && (i == 0 || at[i - 1] != '\\'))
-			return "** as a part of a component; it stands for any number of whole ones, as in **/*.key";
+			return "** as a part of a component; it stands for any number of whole "
+			       "ones, as in **/*.key";
 	return NULL;
 }
 
 const char *glob_fault(const char *pattern)
 {
-	const char *fault = NULL, *last = strrchr(pattern, '/'), *at = pattern + (pattern[0] == '/');
+	const char *fault = NULL, *last = strrchr(pattern, '/'),
+		   *at = pattern + (pattern[0] == '/');
 	/*
 	 * what is written out of an absolute one is resolved before it is matched, all but its last
 	 * component
@@ -187,7 +192,8 @@ const char *glob_fault(const char *pattern)
 	}
 	for (at = pattern; *at && !fault; at++) {
 		if (*at == '{' || *at == '}')
-			fault = "a brace; name each alternative with an option of its own (\\{ is the byte itself)";
+			fault = "a brace; name each alternative with an option of its own (\\{ is "
+				"the byte itself)";
 		else if (*at == '\\' && (at[1] == '\0' || at[1] == '/'))
 			fault = "a backslash with nothing to stand before";
 		else if (*at == '\\')

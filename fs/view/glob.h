@@ -16,7 +16,8 @@
  * Whether one component matches. Neither has a slash. A backslash makes the next byte literal; an
  * unclosed bracket is literal too.
  */
-bool glob_component(const char *pattern, size_t pattern_length, const char *name, size_t name_length);
+bool glob_component(
+	const char *pattern, size_t pattern_length, const char *name, size_t name_length);
 
 /*
  * Whether a path matches as a whole. Both are components parted by single slashes, without one at

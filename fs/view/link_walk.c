@@ -31,8 +31,8 @@ struct walk {
 	struct view *v;
 	struct links *l;
 	struct object_set walked, hidden;
-	uint64_t entries, most;        /* met so far; where to stop */
-	bool stopped;                  /* there was more below this root */
+	uint64_t entries, most; /* met so far; where to stop */
+	bool stopped;           /* there was more below this root */
 	bool moved;
 	_Alignas(8) char block[BLOCK]; /* of raw_entry */
 };
@@ -66,37 +66,47 @@ static uint32_t keep_text(struct links *l, const char *name)
 	return (uint32_t)at;
 }
 
-static void add_directory(struct walk *w, uint32_t root, uint32_t parent, const char *name, struct policy_verdict verdict)
+static void add_directory(struct walk *w, uint32_t root, uint32_t parent, const char *name,
+	struct policy_verdict verdict)
 {
 	struct links *l = w->l;
 	uint32_t text = keep_text(l, name);
 
-	if (text == UINT32_MAX || !widen((void **)&l->directories, &l->directory_capacity, l->directory_count + 1, sizeof *l->directories))
+	if (text == UINT32_MAX ||
+		!widen((void **)&l->directories, &l->directory_capacity, l->directory_count + 1,
+			sizeof *l->directories))
 		l->cut = true;
 	else
-		l->directories[l->directory_count++] = (struct link_directory){ .parent = parent, .root = root, .name = text, .verdict = verdict };
+		l->directories[l->directory_count++] = (struct link_directory){
+			.parent = parent, .root = root, .name = text, .verdict = verdict
+		};
 }
 
-static void add_name(struct walk *w, uint64_t ino, uint32_t directory, const char *name, int rule, bool again)
+static void add_name(
+	struct walk *w, uint64_t ino, uint32_t directory, const char *name, int rule, bool again)
 {
 	struct links *l = w->l;
 	uint32_t text = keep_text(l, name);
 
-	if (text == UINT32_MAX || !widen((void **)&l->names, &l->name_capacity, l->name_count + 1, sizeof *l->names))
+	if (text == UINT32_MAX ||
+		!widen((void **)&l->names, &l->name_capacity, l->name_count + 1, sizeof *l->names))
 		l->cut = true;
 	else
-		l->names[l->name_count++] = (struct link_name){ ino, directory, text, (int16_t)rule, again };
+		l->names[l->name_count++] =
+			(struct link_name){ ino, directory, text, (int16_t)rule, again };
 }
 
 int links_place(const struct view *v, struct links *l, uint32_t directory, const char *name)
 {
 	const struct link_directory *d = &l->directories[directory];
 	bool anchored = d->root >= v->tree_count;
-	const char *base = anchored ? v->anchors[d->root - v->tree_count].path : v->trees[d->root].path;
+	const char *base =
+		anchored ? v->anchors[d->root - v->tree_count].path : v->trees[d->root].path;
 	const char *own = anchored ? base + 1 : "";
 	size_t length = strlen(own), at, base_length = strcmp(base, "/") == 0 ? 0 : strlen(base);
 
-	for (const struct link_directory *up = d; up->parent != LINKS_NO_PARENT; up = &l->directories[up->parent])
+	for (const struct link_directory *up = d; up->parent != LINKS_NO_PARENT;
+		up = &l->directories[up->parent])
 		length += strlen(l->text + up->name) + (length > 0);
 	if (name)
 		length += strlen(name) + (length > 0);
@@ -110,7 +120,8 @@ int links_place(const struct view *v, struct links *l, uint32_t directory, const
 		if (at > 0)
 			l->relative[at] = '/';
 	}
-	for (const struct link_directory *up = d; up->parent != LINKS_NO_PARENT; up = &l->directories[up->parent]) {
+	for (const struct link_directory *up = d; up->parent != LINKS_NO_PARENT;
+		up = &l->directories[up->parent]) {
 		size_t part = strlen(l->text + up->name);
 
 		at -= part;
@@ -135,7 +146,8 @@ static bool was_seen(struct walk *w, uint32_t directory)
 	bool is_mount;
 	struct stat st;
 
-	return top >= 0 && object_stat(top, w->l->relative, &st, &is_mount) == 0 && object_set_find(&w->v->known, st.st_dev, st.st_ino, true) >= 0;
+	return top >= 0 && object_stat(top, w->l->relative, &st, &is_mount) == 0 &&
+		object_set_find(&w->v->known, st.st_dev, st.st_ino, true) >= 0;
 }
 
 /*
@@ -159,7 +171,9 @@ static void unseen(struct walk *w, uint32_t directory, int error)
 	if (outside || parent == LINKS_NO_PARENT)
 		return;
 	top = links_place(w->v, w->l, parent, NULL);
-	w->moved |= top < 0 || object_stat(top, w->l->relative, &st, &is_mount) != 0 || st.st_dev != w->l->directories[parent].dev || st.st_ino != w->l->directories[parent].ino;
+	w->moved |= top < 0 || object_stat(top, w->l->relative, &st, &is_mount) != 0 ||
+		st.st_dev != w->l->directories[parent].dev ||
+		st.st_ino != w->l->directories[parent].ino;
 }
 
 /* Notes a hidden object. A masked one counts as hidden: what it holds is not to be seen. */
@@ -167,18 +181,21 @@ static void note(struct walk *w, int fd, const char *name, int rule)
 {
 	struct stat st;
 
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
-	    object_set_add(&w->hidden, st.st_dev, st.st_ino, S_ISDIR(st.st_mode), rule) < 0)
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+		(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+		object_set_add(&w->hidden, st.st_dev, st.st_ino, S_ISDIR(st.st_mode), rule) < 0)
 		w->l->cut = true;
 }
 
 static bool is_ordinary(struct walk *w, int fd, const char *name, uint8_t type, int rule)
 {
-	return view_is_ordinary(w->v, policy_rule_content(w->v->policy, rule), fd, name, DTTOIF(type));
+	return view_is_ordinary(
+		w->v, policy_rule_content(w->v->policy, rule), fd, name, DTTOIF(type));
 }
 
 /* length: of l->full, up to and with the slash after the directory. */
-static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_entry *raw, size_t length, bool again)
+static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_entry *raw,
+	size_t length, bool again)
 {
 	struct links *l = w->l;
 	struct policy_verdict above = l->directories[directory].verdict, verdict;
@@ -190,7 +207,8 @@ static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_e
 	if (strcmp(raw->name, ".") == 0 || strcmp(raw->name, "..") == 0)
 		return;
 	w->entries++;
-	if (type == DT_UNKNOWN && fstatat(fd, raw->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
+	if (type == DT_UNKNOWN &&
+		fstatat(fd, raw->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
 		type = IFTODT(st.st_mode);
 	if (length + name_length >= sizeof l->full) {
 		l->cut = true;
@@ -200,11 +218,14 @@ static void visit(struct walk *w, uint32_t directory, int fd, const struct raw_e
 	verdict = policy_child(w->v->policy, &above, l->full, raw->name, false);
 	if (is_ordinary(w, fd, raw->name, type, verdict.rule))
 		verdict = policy_child_without(w->v->policy, &above, l->full, raw->name);
-	hidden = verdict.rule >= 0 && (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK || (verdict.decision == POLICY_WALK && type != DT_DIR));
+	hidden = verdict.rule >= 0 &&
+		(verdict.decision == POLICY_HIDE || verdict.decision == POLICY_MASK ||
+			(verdict.decision == POLICY_WALK && type != DT_DIR));
 	if (hidden)
 		note(w, fd, raw->name, verdict.rule);
 	if (type == DT_REG)
-		add_name(w, raw->ino, directory, raw->name, hidden ? verdict.rule : LINKS_SHOWN, again);
+		add_name(w, raw->ino, directory, raw->name, hidden ? verdict.rule : LINKS_SHOWN,
+			again);
 	if (type == DT_DIR)
 		add_directory(w, l->directories[directory].root, directory, raw->name, verdict);
 }
@@ -222,12 +243,14 @@ static bool enter(struct walk *w, uint32_t directory, int fd, bool *again)
 	}
 	d->dev = st.st_dev;
 	d->ino = st.st_ino;
-	if ((parent == LINKS_NO_PARENT || w->l->directories[parent].dev != d->dev) && object_is_of_kernel(fd))
+	if ((parent == LINKS_NO_PARENT || w->l->directories[parent].dev != d->dev) &&
+		object_is_of_kernel(fd))
 		return false;
 	*again = object_set_find(&w->walked, st.st_dev, st.st_ino, true) != -2;
 	if (object_set_add(&w->walked, st.st_dev, st.st_ino, true, 0) < 0)
 		w->l->cut = true;
-	if (d->verdict.rule >= 0 && d->verdict.decision == POLICY_HIDE && object_set_add(&w->hidden, st.st_dev, st.st_ino, true, d->verdict.rule) < 0)
+	if (d->verdict.rule >= 0 && d->verdict.decision == POLICY_HIDE &&
+		object_set_add(&w->hidden, st.st_dev, st.st_ino, true, d->verdict.rule) < 0)
 		w->l->cut = true;
 	return true;
 }
@@ -238,8 +261,10 @@ static int read_entries(struct walk *w, uint32_t directory, int fd, size_t lengt
 
 	do {
 		got = syscall(SYS_getdents64, fd, w->block, sizeof w->block);
-		for (long at = 0; at < got; at += ((struct raw_entry *)(void *)(w->block + at))->length)
-			visit(w, directory, fd, (struct raw_entry *)(void *)(w->block + at), length, again);
+		for (long at = 0; at < got;
+			at += ((struct raw_entry *)(void *)(w->block + at))->length)
+			visit(w, directory, fd, (struct raw_entry *)(void *)(w->block + at), length,
+				again);
 	} while ((got > 0 && w->entries < w->most) || (got < 0 && errno == EINTR));
 	w->stopped |= got > 0;
 	return got < 0 ? -1 : 0;
@@ -278,7 +303,8 @@ static void walk_root(struct walk *w, uint32_t root, const char *path, uint64_t 
 	add_directory(w, root, LINKS_NO_PARENT, "", policy_decide(w->v->policy, path, false));
 	for (; next < w->l->directory_count && w->entries < w->most; next++)
 		read_directory(w, (uint32_t)next);
-	if ((next < w->l->directory_count || w->stopped) && (!bounded || w->entries >= MOST_ENTRIES))
+	if ((next < w->l->directory_count || w->stopped) &&
+		(!bounded || w->entries >= MOST_ENTRIES))
 		w->l->cut = true;
 }
 
@@ -288,7 +314,8 @@ static void walk_anchors(struct walk *w, uint64_t most)
 	for (size_t i = 0; i < w->v->anchor_count; i++) {
 		const struct view_anchor *a = &w->v->anchors[i];
 
-		walk_root(w, (uint32_t)(w->v->tree_count + i), a->path, a->most < most ? a->most : most, a->bounded || most < a->most);
+		walk_root(w, (uint32_t)(w->v->tree_count + i), a->path,
+			a->most < most ? a->most : most, a->bounded || most < a->most);
 	}
 }
 
@@ -318,7 +345,8 @@ static void compact(struct links *l)
 	if (l->name_count > 0)
 		qsort(l->names, l->name_count, sizeof *l->names, by_ino);
 	for (size_t i = 0; i < l->name_count; i++) {
-		bool twin = (i > 0 && l->names[i - 1].ino == l->names[i].ino) || (i + 1 < l->name_count && l->names[i + 1].ino == l->names[i].ino);
+		bool twin = (i > 0 && l->names[i - 1].ino == l->names[i].ino) ||
+			(i + 1 < l->name_count && l->names[i + 1].ino == l->names[i].ino);
 
 		/*
 		 * Only what lies before i is written over; a twin of it is kept in any case, so

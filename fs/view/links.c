@@ -34,7 +34,7 @@
 #include "fs/view/view.h"
 
 #define AGAIN_NS INT64_C(1000000000)
-#define SHARE 50                       /* repeated walks take at most this part of the time */
+#define SHARE 50 /* repeated walks take at most this part of the time */
 
 int64_t links_clock_ns(void)
 {
@@ -73,13 +73,15 @@ static struct link_name *first_of(const struct links *l, uint64_t ino)
  * Goes through the names that the walk found for an object. Returns false when one of them no
  * longer leads to it. Otherwise *found says how many there are, and *rule what hides one of them.
  */
-static bool ask_names(const struct view *v, struct links *l, const struct stat *st, uint64_t *found, int *rule)
+static bool ask_names(
+	const struct view *v, struct links *l, const struct stat *st, uint64_t *found, int *rule)
 {
 	const struct link_name *stop = l->names + l->name_count;
 
 	*found = 0;
 	*rule = VIEW_NO_RULE;
-	for (const struct link_name *n = first_of(l, st->st_ino); n < stop && n->ino == st->st_ino; n++) {
+	for (const struct link_name *n = first_of(l, st->st_ino); n < stop && n->ino == st->st_ino;
+		n++) {
 		int top = links_place(v, l, n->directory, l->text + n->name), status = 0;
 		bool is_mount, is_it;
 		struct stat now;
@@ -107,7 +109,8 @@ static int by_identity(const struct view *v, const struct stat *st)
 {
 	int rule = object_set_find(&v->hidden, st->st_dev, st->st_ino, S_ISDIR(st->st_mode));
 
-	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode)) : rule;
+	return rule == -2 ? object_set_find(&v->known, st->st_dev, st->st_ino, S_ISDIR(st->st_mode))
+			  : rule;
 }
 
 static bool is_rested(const struct links *l)
@@ -147,7 +150,8 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	 * Nothing can be mounted here once the server runs, so for a mount the first time is
 	 * enough.
 	 */
-	if (!v->links || (counts && is_younger(v->links, st)) || (v->links->cut && is_rested(v->links))) {
+	if (!v->links || (counts && is_younger(v->links, st)) ||
+		(v->links->cut && is_rested(v->links))) {
 		if (!walk_again(v))
 			return policy_rule_of_unseen(v->policy);
 		fresh = true;
@@ -155,7 +159,10 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	if (counts) {
 		bool stands = ask_names(v, v->links, st, &found, &rule);
 
-		if (!fresh && (!stands || (rule == VIEW_NO_RULE && found < st->st_nlink && is_rested(v->links)))) {
+		if (!fresh &&
+			(!stands ||
+				(rule == VIEW_NO_RULE && found < st->st_nlink &&
+					is_rested(v->links)))) {
 			if (!walk_again(v))
 				return policy_rule_of_unseen(v->policy);
 			stands = ask_names(v, v->links, st, &found, &rule);
@@ -169,7 +176,8 @@ int view_hidden_link(struct view *v, const struct stat *st, bool is_mount)
 	rule = by_identity(v, st);
 	if (rule != -2)
 		return rule;
-	return counts && v->links->cut && found < st->st_nlink ? policy_rule_of_unseen(v->policy) : VIEW_NO_RULE;
+	return counts && v->links->cut && found < st->st_nlink ? policy_rule_of_unseen(v->policy)
+							       : VIEW_NO_RULE;
 }
 
 int view_hidden_directory(struct view *v, const struct stat *st)

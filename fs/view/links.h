@@ -23,11 +23,11 @@ struct view;
 #define LINKS_NO_PARENT UINT32_MAX
 
 struct link_directory {
-	uint64_t dev, ino;             /* known once it was opened */
-	uint32_t parent;               /* LINKS_NO_PARENT for the top of a root */
+	uint64_t dev, ino; /* known once it was opened */
+	uint32_t parent;   /* LINKS_NO_PARENT for the top of a root */
 	/* number of a named tree; from tree_count on that of an anchor */
 	uint32_t root;
-	uint32_t name;                 /* where it begins in the text */
+	uint32_t name; /* where it begins in the text */
 	struct policy_verdict verdict;
 };
 
@@ -36,10 +36,10 @@ struct link_directory {
  * left out.
  */
 struct link_name {
-	uint64_t ino;                  /* as the directory says */
+	uint64_t ino; /* as the directory says */
 	uint32_t directory, name;
-	int16_t rule;                  /* what hides it, or LINKS_SHOWN */
-	bool again;                    /* the directory was met before, at another place */
+	int16_t rule; /* what hides it, or LINKS_SHOWN */
+	bool again;   /* the directory was met before, at another place */
 };
 
 #define LINKS_SHOWN (-2)
@@ -47,14 +47,14 @@ struct link_name {
 struct links {
 	struct link_directory *directories;
 	size_t directory_count, directory_capacity;
-	struct link_name *names;       /* sorted by ino */
+	struct link_name *names; /* sorted by ino */
 	size_t name_count, name_capacity;
 	char *text;
 	size_t text_length, text_capacity;
-	bool cut;                      /* something could not be seen */
+	bool cut; /* something could not be seen */
 	/* CLOCK_REALTIME_COARSE, as file systems take their times from */
 	int64_t began_ns;
-	int64_t ended_ns, took_ns;     /* CLOCK_MONOTONIC */
+	int64_t ended_ns, took_ns;                                 /* CLOCK_MONOTONIC */
 	char relative[OBJECT_PATH_MAX], full[2 * OBJECT_PATH_MAX]; /* of the name at hand */
 };
 

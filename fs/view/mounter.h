@@ -20,7 +20,8 @@
  * *device (the FUSE descriptor) and *mount (a detached mount), or -1 with FUSE_UNAVAILABLE. For a
  * process with one thread.
  */
-int mounter_mount(int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err);
+int mounter_mount(
+	int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err);
 
 /*
  * Other host paths of a named object: where else its file system is mounted. proc_pid_mountinfo(5).
@@ -38,6 +39,7 @@ typedef int mountinfo_visit(void *argument, const char *path);
  * something is mounted below path. Returns what visit returned last, or 0; where the kernel does
  * not say, there are none.
  */
-int mountinfo_paths(int fd, const char *path, bool *bound, bool *has_mounts, mountinfo_visit *visit, void *argument);
+int mountinfo_paths(int fd, const char *path, bool *bound, bool *has_mounts, mountinfo_visit *visit,
+	void *argument);
 
 #endif

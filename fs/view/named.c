@@ -90,7 +90,8 @@ static bool is_shown_otherwise(const struct check *c, uint32_t i, const char *pa
 		bool same;
 		uint16_t at = 0;
 
-		if (other == i || !root || strncmp(path, root, length) != 0 || (path[length] != '/' && path[length] != '\0'))
+		if (other == i || !root || strncmp(path, root, length) != 0 ||
+			(path[length] != '/' && path[length] != '\0'))
 			continue;
 		for (const char *slash = root; *slash; slash++)
 			at += *slash == '/';
@@ -105,8 +106,11 @@ static bool is_shown_otherwise(const struct check *c, uint32_t i, const char *pa
 
 static int refuse(struct check *c, const char *source, const char *how, const char *path, int rule)
 {
-	return error_set(c->err, FAILURE_BAD_OPTION, 0, "%s %s %s, which is hidden by %s (%s); a secret is shown only where it is named by its own path", source, how, path,
-			 policy_rule_id(c->hides, rule), policy_rule_pattern(c->hides, rule));
+	return error_set(c->err, FAILURE_BAD_OPTION, 0,
+		"%s %s %s, which is hidden by %s (%s); a secret is shown only where it is named by "
+		"its own path",
+		source, how, path, policy_rule_id(c->hides, rule),
+		policy_rule_pattern(c->hides, rule));
 }
 
 /*
@@ -119,29 +123,40 @@ static struct policy_verdict hidden_by(const struct check *c, uint32_t i, const 
 	struct stat st;
 
 	if (fstat(c->v->trees[i].fd, &st) == 0 &&
-	    view_is_ordinary(c->v, policy_rule_content(c->hides, hidden.rule), c->v->trees[i].fd, "", st.st_mode))
-		hidden = (struct policy_verdict){ .decision = POLICY_HIDE, .rule = POLICY_RULE_NONE };
+		view_is_ordinary(c->v, policy_rule_content(c->hides, hidden.rule),
+			c->v->trees[i].fd, "", st.st_mode))
+		hidden = (struct policy_verdict){ .decision = POLICY_HIDE,
+			.rule = POLICY_RULE_NONE };
 	return hidden;
 }
 
 /* A path that leads somewhere else by symbolic links. */
-static int check_link(struct check *c, uint32_t i, const char *source, const struct policy_verdict *hidden)
+static int check_link(
+	struct check *c, uint32_t i, const char *source, const struct policy_verdict *hidden)
 {
 	char *typed = absolute(source);
 	struct policy_verdict as_typed;
 	int status = 0;
 
 	if (!typed)
-		return error_set(c->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the named trees");
+		return error_set(
+			c->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the named trees");
 	as_typed = policy_decide(c->typed, typed, false);
-	if (strcmp(typed, c->paths[i]) != 0 && hidden->rule >= 0 && !is_shown_otherwise(c, i, c->paths[i], hidden->depth) &&
-	    (as_typed.rule < 0 || strcmp(policy_rule_id(c->typed, as_typed.rule), policy_rule_id(c->hides, hidden->rule)) != 0))
+	if (strcmp(typed, c->paths[i]) != 0 && hidden->rule >= 0 &&
+		!is_shown_otherwise(c, i, c->paths[i], hidden->depth) &&
+		(as_typed.rule < 0 ||
+			strcmp(policy_rule_id(c->typed, as_typed.rule),
+				policy_rule_id(c->hides, hidden->rule)) != 0))
 		status = refuse(c, source, "leads to", c->paths[i], hidden->rule);
 	free(typed);
 	return status;
 }
 
-struct alias { struct check *check; uint32_t tree; const char *source; };
+struct alias {
+	struct check *check;
+	uint32_t tree;
+	const char *source;
+};
 
 /* Another path of what was named, by a bind mount. */
 static int check_alias(void *argument, const char *path)
@@ -149,7 +164,8 @@ static int check_alias(void *argument, const char *path)
 	const struct alias *a = argument;
 	struct policy_verdict hidden = hidden_by(a->check, a->tree, path);
 
-	if (hidden.decision != POLICY_HIDE || hidden.rule < 0 || is_shown_otherwise(a->check, a->tree, path, hidden.depth))
+	if (hidden.decision != POLICY_HIDE || hidden.rule < 0 ||
+		is_shown_otherwise(a->check, a->tree, path, hidden.depth))
 		return 0;
 	return refuse(a->check, a->source, "is also", path, hidden.rule);
 }
@@ -169,8 +185,10 @@ static int add_around(struct check *c, const char *path)
 		if (slash == directory)
 			break;
 		*slash = '\0';
-		if (!view_covers(c->v, directory, SIZE_MAX) && view_add_anchor(c->v, directory, MOST_AROUND, true) < 0)
-			return error_set(c->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the other names of %s", path);
+		if (!view_covers(c->v, directory, SIZE_MAX) &&
+			view_add_anchor(c->v, directory, MOST_AROUND, true) < 0)
+			return error_set(c->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+				"looking for the other names of %s", path);
 		if (strcmp(directory, home) == 0)
 			break;
 	}
@@ -178,7 +196,8 @@ static int add_around(struct check *c, const char *path)
 }
 
 /* An object that has a hidden name beside the one that was named. */
-static int check_names(struct check *c, uint32_t i, const char *source, const struct policy_verdict *hidden)
+static int check_names(
+	struct check *c, uint32_t i, const char *source, const struct policy_verdict *hidden)
 {
 	struct stat st;
 	int rule;
@@ -204,14 +223,19 @@ static int check_names(struct check *c, uint32_t i, const char *source, const st
 	 */
 	if (policy_rule_is_built_in(c->v->policy, rule) && hidden->rule >= 0)
 		return 0;
-	return error_set(c->err, FAILURE_BAD_OPTION, 0, "%s is also the name of something that is hidden by %s (%s); a secret is shown only where it is named by its own path", source,
-			 policy_rule_id(c->v->policy, rule), policy_rule_pattern(c->v->policy, policy_rule_shown(c->v->policy, rule)));
+	return error_set(c->err, FAILURE_BAD_OPTION, 0,
+		"%s is also the name of something that is hidden by %s (%s); a secret is shown "
+		"only where it is named by its own path",
+		source, policy_rule_id(c->v->policy, rule),
+		policy_rule_pattern(c->v->policy, policy_rule_shown(c->v->policy, rule)));
 }
 
 int named_check(struct view *v, const struct plan *p, char *const *paths, struct error *err)
 {
 	struct check c = { v, p, paths, policy_only_hides(v->policy), config_hides(p), err };
-	int status = c.hides && c.typed ? 0 : error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the rules");
+	int status = c.hides && c.typed
+		? 0
+		: error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the rules");
 
 	for (uint32_t i = 0; status == 0 && i < p->binds.count; i++) {
 		const struct plan_bind *tree = &plan_binds(p)[i];
@@ -222,7 +246,9 @@ int named_check(struct view *v, const struct plan *p, char *const *paths, struct
 		hidden = hidden_by(&c, i, paths[i]);
 		status = check_link(&c, i, plan_string(p, tree->source), &hidden);
 		if (status == 0)
-			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound, &v->trees[i].has_mounts, check_alias, &(struct alias){ &c, i, plan_string(p, tree->source) });
+			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound,
+				&v->trees[i].has_mounts, check_alias,
+				&(struct alias){ &c, i, plan_string(p, tree->source) });
 		if (status == 0)
 			status = check_names(&c, i, plan_string(p, tree->source), &hidden);
 	}
@@ -247,13 +273,18 @@ static int length_in(const struct view_tree *tree, const char *path)
 	const char *root = tree->path ? tree->path + 1 : NULL;
 	size_t length = root ? strlen(root) : 0;
 
-	return root && strncmp(path, root, length) == 0 && (length == 0 || path[length] == '/' || path[length] == '\0') ? (int)length : -1;
+	return root && strncmp(path, root, length) == 0 &&
+			(length == 0 || path[length] == '/' || path[length] == '\0')
+		? (int)length
+		: -1;
 }
 
 static bool has_another(const struct policy *policy, int rule)
 {
 	for (int i = 0; i < rule; i++)
-		if (policy_rule_masks(policy, i) && strcmp(policy_rule_pattern(policy, i), policy_rule_pattern(policy, rule)) == 0)
+		if (policy_rule_masks(policy, i) &&
+			strcmp(policy_rule_pattern(policy, i), policy_rule_pattern(policy, rule)) ==
+				0)
 			return true;
 	return false;
 }
@@ -267,15 +298,24 @@ static int check_place(int root, const char *below, const char *path, struct err
 	bool is_mount;
 
 	if (object_stat(root, below, &st, &is_mount) == 0)
-		return S_ISDIR(st.st_mode) ? error_set(err, FAILURE_BAD_OPTION, 0, "--mask: /%s is a directory, and a stand-in is one for a file; hide it with --hide", path) : 0;
+		return S_ISDIR(st.st_mode) ? error_set(err, FAILURE_BAD_OPTION, 0,
+						     "--mask: /%s is a directory, and a stand-in "
+						     "is one for a file; hide it with --hide",
+						     path)
+					   : 0;
 	if (errno != ENOENT && errno != ENOTDIR)
 		return 0;
 	if (!glob_is_literal(below, strlen(below)))
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no /%s, and a stand-in is for one file, not for a pattern", path);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--mask: there is no /%s, and a stand-in is for one file, not for a "
+			"pattern",
+			path);
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - below) : 0, below);
-	if (object_stat(root, directory, &st, &is_mount) != 0 ? errno != ENOENT && errno != ENOTDIR : S_ISDIR(st.st_mode))
+	if (object_stat(root, directory, &st, &is_mount) != 0 ? errno != ENOENT && errno != ENOTDIR
+							      : S_ISDIR(st.st_mode))
 		return 0;
-	return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: there is no directory for /%s to stand in", path);
+	return error_set(err, FAILURE_BAD_OPTION, 0,
+		"--mask: there is no directory for /%s to stand in", path);
 }
 
 static int check(const struct view *v, int rule, struct error *err)
@@ -284,19 +324,26 @@ static int check(const struct view *v, int rule, struct error *err)
 	int deepest = -1, root = -1;
 
 	if (has_another(v->policy, rule))
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: /%s has two stand-ins; give one", path);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--mask: /%s has two stand-ins; give one", path);
 	for (size_t t = 0; t < v->tree_count; t++) {
 		int length = v->trees[t].fd >= 0 ? length_in(&v->trees[t], path) : -1;
 
 		if (length >= 0 && path[length] == '\0' && !v->trees[t].runtime)
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: /%s is named to be shown as it is, too; name what is above it instead, or leave the stand-in out", path);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"--mask: /%s is named to be shown as it is, too; name what is "
+				"above it instead, or leave the stand-in out",
+				path);
 		if (length > deepest && v->trees[t].is_directory) {
 			deepest = length;
 			root = v->trees[t].fd;
 		}
 	}
 	if (root < 0)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: /%s lies below no path that is named, so there is nothing to stand in for", path);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--mask: /%s lies below no path that is named, so there is nothing to "
+			"stand in for",
+			path);
 	return check_place(root, path + deepest + (path[deepest] == '/'), path, err);
 }
 

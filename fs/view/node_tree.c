@@ -47,7 +47,8 @@ static struct node **id_bucket(const struct tree *t, uint64_t id)
 	return &t->by_id[mix(id) & (t->buckets - 1)];
 }
 
-static struct node **name_bucket(const struct tree *t, const struct node *parent, const char *name, size_t length)
+static struct node **name_bucket(
+	const struct tree *t, const struct node *parent, const char *name, size_t length)
 {
 	return &t->by_name[hash_name(parent->id, name, length) & (t->buckets - 1)];
 }
@@ -168,15 +169,19 @@ static void unname(struct tree *t, struct node *n)
 
 static bool is_same(const struct node *n, const struct node_identity *identity)
 {
-	return n->kind == identity->kind && n->dev == identity->dev && n->ino == identity->ino && n->is_directory == identity->is_directory;
+	return n->kind == identity->kind && n->dev == identity->dev && n->ino == identity->ino &&
+		n->is_directory == identity->is_directory;
 }
 
-struct node *tree_enter(struct tree *t, struct node *parent, const char *name, const struct node_identity *identity)
+struct node *tree_enter(
+	struct tree *t, struct node *parent, const char *name, const struct node_identity *identity)
 {
 	size_t length = strlen(name);
 	struct node *n = *name_bucket(t, parent, name, length), **bucket;
 
-	while (n && (n->parent != parent || n->name_length != length || memcmp(n->name, name, length) != 0))
+	while (n &&
+		(n->parent != parent || n->name_length != length ||
+			memcmp(n->name, name, length) != 0))
 		n = n->next_name;
 	if (n && !is_same(n, identity)) {
 		unname(t, n);

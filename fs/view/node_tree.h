@@ -20,32 +20,34 @@
 enum node_kind {
 	/* the root of the mount: one directory or file for each named tree, called by its number */
 	NODE_TOP,
-	NODE_HOST,   /* an object of the host's */
-	NODE_MASK,   /* a stand-in for a file */
-	NODE_PLACE   /* an empty directory or file that something else is mounted on */
+	NODE_HOST, /* an object of the host's */
+	NODE_MASK, /* a stand-in for a file */
+	NODE_PLACE /* an empty directory or file that something else is mounted on */
 };
 
 struct node {
 	uint64_t id;
-	struct node *parent;             /* NULL for the top */
+	struct node *parent; /* NULL for the top */
 	struct node *next_id, *next_name;
-	uint64_t lookups;                /* what the kernel holds */
-	uint32_t children;               /* nodes whose parent this is */
-	uint32_t tree;                   /* number of the named tree */
-	uint8_t kind;                    /* enum node_kind */
+	uint64_t lookups;  /* what the kernel holds */
+	uint32_t children; /* nodes whose parent this is */
+	uint32_t tree;     /* number of the named tree */
+	uint8_t kind;      /* enum node_kind */
 	bool is_directory, replaced;
 	struct policy_verdict verdict;
 	dev_t dev;
 	ino_t ino;
 	/* at the last open, for the page cache */
-	struct { int64_t mtime_ns, ctime_ns, size; } seen;
+	struct {
+		int64_t mtime_ns, ctime_ns, size;
+	} seen;
 	/*
 	 * descriptor of one of the opens, valid while opens > 0: the object itself, also when its
 	 * name has gone
 	 */
 	int kept;
 	uint32_t opens;
-	bool kept_is_released;           /* its own open has ended; it is closed with the last */
+	bool kept_is_released; /* its own open has ended; it is closed with the last */
 	size_t name_length;
 	char name[];
 };
@@ -74,7 +76,8 @@ struct node_identity {
  * The node of a name below parent for this object, made when there is none, with one lookup more.
  * The verdict is brought up to date. NULL without memory.
  */
-struct node *tree_enter(struct tree *t, struct node *parent, const char *name, const struct node_identity *identity);
+struct node *tree_enter(struct tree *t, struct node *parent, const char *name,
+	const struct node_identity *identity);
 
 /*
  * Takes back count lookups; frees the node, and its parents, when nothing holds them. Ids that are

@@ -59,7 +59,9 @@ static int open_by_steps(int directory, const char *path, int flags)
 				errno = EXDEV;
 				next = -1;
 			} else {
-				next = openat(at, name, (is_last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
+				next = openat(at, name,
+					(is_last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW |
+						O_CLOEXEC);
 			}
 		}
 		if (at != directory) {
@@ -126,7 +128,8 @@ static int open_above(int root, const char *path, const char **name, bool *owned
 	char piece[PATH_MAX];
 
 	*owned = false;
-	while ((slash = strlen(path) < PATH_MAX - 1 ? strrchr(path, '/') : last_slash(path, PATH_MAX - 2))) {
+	while ((slash = strlen(path) < PATH_MAX - 1 ? strrchr(path, '/')
+						    : last_slash(path, PATH_MAX - 2))) {
 		size_t length = (size_t)(slash - path);
 		int next;
 
@@ -170,14 +173,23 @@ int object_stat_at(int directory, const char *name, struct stat *st, bool *is_mo
 {
 	struct statx x;
 
-	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &x) != 0)
+	if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &x) !=
+		0)
 		return -1;
 	*is_mount = x.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 	*st = (struct stat){
-		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor), .st_ino = x.stx_ino, .st_mode = x.stx_mode, .st_nlink = x.stx_nlink,
-		.st_uid = x.stx_uid, .st_gid = x.stx_gid, .st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor), .st_size = (off_t)x.stx_size,
-		.st_blksize = x.stx_blksize, .st_blocks = (blkcnt_t)x.stx_blocks,
-		.st_atim = { x.stx_atime.tv_sec, x.stx_atime.tv_nsec }, .st_mtim = { x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec },
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+		.st_nlink = x.stx_nlink,
+		.st_uid = x.stx_uid,
+		.st_gid = x.stx_gid,
+		.st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
+		.st_size = (off_t)x.stx_size,
+		.st_blksize = x.stx_blksize,
+		.st_blocks = (blkcnt_t)x.stx_blocks,
+		.st_atim = { x.stx_atime.tv_sec, x.stx_atime.tv_nsec },
+		.st_mtim = { x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec },
 		.st_ctim = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec },
 	};
 	return 0;
@@ -206,8 +218,23 @@ int object_stat(int root, const char *path, struct stat *st, bool *is_mount)
 bool object_is_of_kernel(int fd)
 {
 	static const long MAGIC[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC, DEVPTS_SUPER_MAGIC,
-		BPF_FS_MAGIC, MQUEUE_MAGIC, CONFIGFS_MAGIC, FUSE_CONTROL_MAGIC, PSTOREFS_MAGIC, EFIVARFS_MAGIC, NSFS_MAGIC, BINFMTFS_MAGIC, SELINUX_MAGIC,
+		PROC_SUPER_MAGIC,
+		SYSFS_MAGIC,
+		CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC,
+		DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,
+		DEVPTS_SUPER_MAGIC,
+		BPF_FS_MAGIC,
+		MQUEUE_MAGIC,
+		CONFIGFS_MAGIC,
+		FUSE_CONTROL_MAGIC,
+		PSTOREFS_MAGIC,
+		EFIVARFS_MAGIC,
+		NSFS_MAGIC,
+		BINFMTFS_MAGIC,
+		SELINUX_MAGIC,
 	};
 	struct statfs fs;
 
@@ -224,21 +251,25 @@ static size_t slot_of(const struct object_set *set, uint64_t dev, uint64_t ino, 
 	uint64_t h = (ino ^ dev << 40 ^ dev >> 24) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t at = (size_t)(h >> 20) & (set->capacity - 1);
 
-	while (set->slots[at].used && (set->slots[at].dev != dev || set->slots[at].ino != ino || set->slots[at].is_directory != is_directory))
+	while (set->slots[at].used &&
+		(set->slots[at].dev != dev || set->slots[at].ino != ino ||
+			set->slots[at].is_directory != is_directory))
 		at = (at + 1) & (set->capacity - 1);
 	return at;
 }
 
 static int widen(struct object_set *set)
 {
-	struct object_set bigger = { .capacity = set->capacity ? 2 * set->capacity : 64, .count = set->count };
+	struct object_set bigger = { .capacity = set->capacity ? 2 * set->capacity : 64,
+		.count = set->count };
 
 	bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
 	if (!bigger.slots)
 		return -1;
 	for (size_t i = 0; i < set->capacity; i++)
 		if (set->slots[i].used)
-			bigger.slots[slot_of(&bigger, set->slots[i].dev, set->slots[i].ino, set->slots[i].is_directory)] = set->slots[i];
+			bigger.slots[slot_of(&bigger, set->slots[i].dev, set->slots[i].ino,
+				set->slots[i].is_directory)] = set->slots[i];
 	free(set->slots);
 	*set = bigger;
 	return 0;
@@ -273,7 +304,9 @@ int object_set_find(const struct object_set *set, uint64_t dev, uint64_t ino, bo
 int object_set_join(struct object_set *set, const struct object_set *other)
 {
 	for (size_t i = 0; i < other->capacity; i++)
-		if (other->slots[i].used && object_set_add(set, other->slots[i].dev, other->slots[i].ino, other->slots[i].is_directory, other->slots[i].rule) < 0)
+		if (other->slots[i].used &&
+			object_set_add(set, other->slots[i].dev, other->slots[i].ino,
+				other->slots[i].is_directory, other->slots[i].rule) < 0)
 			return -1;
 	return 0;
 }

@@ -43,7 +43,11 @@ bool object_is_of_kernel(int fd);
  * number before.
  */
 struct object_set {
-	struct { uint64_t dev, ino; int32_t rule; bool used, is_directory; } *slots;
+	struct {
+		uint64_t dev, ino;
+		int32_t rule;
+		bool used, is_directory;
+	} * slots;
 	size_t capacity, count;
 };
 

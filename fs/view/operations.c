@@ -23,9 +23,10 @@
 
 #include "fs/view/view.h"
 
-#define BACKGROUND_MOST 65535u                 /* as many as the protocol can name; the kernel bounds that by its max_user_bgreq */
-#define EXECUTE_FLAG 0x20                      /* the kernel's __FMODE_EXEC: it opens a program to run it */
-#define MASK_HANDLE (UINT64_C(1) << 32)        /* file handle: a rule's number and no descriptor */
+#define BACKGROUND_MOST \
+	65535u /* as many as the protocol can name; the kernel bounds that by its max_user_bgreq */
+#define EXECUTE_FLAG 0x20 /* the kernel's __FMODE_EXEC: it opens a program to run it */
+#define MASK_HANDLE (UINT64_C(1) << 32) /* file handle: a rule's number and no descriptor */
 #define EMPTY_HANDLE (UINT64_C(1) << 33)
 
 struct node *view_node(fuse_req_t req, fuse_ino_t ino)
@@ -38,13 +39,15 @@ struct node *view_node(fuse_req_t req, fuse_ino_t ino)
 }
 
 /* The root of the mount: the named trees by their numbers. */
-static int resolve_tree(struct view *v, const char *name, struct node_identity *found, struct stat *st)
+static int resolve_tree(
+	struct view *v, const char *name, struct node_identity *found, struct stat *st)
 {
 	char *end;
 	unsigned long number = strtoul(name, &end, 10);
 	const struct view_tree *tree;
 
-	if (*end || end == name || number >= v->tree_count || v->trees[number].fd < 0 || (name[0] == '0' && name[1]))
+	if (*end || end == name || number >= v->tree_count || v->trees[number].fd < 0 ||
+		(name[0] == '0' && name[1]))
 		return ENOENT;
 	tree = &v->trees[number];
 	memset(found, 0, sizeof *found);
@@ -65,10 +68,13 @@ static int resolve_tree(struct view *v, const char *name, struct node_identity *
 	return found->verdict.decision == POLICY_HIDE ? ENOENT : 0;
 }
 
-static void reply_entry(fuse_req_t req, struct node *parent, const char *name, const struct node_identity *found, const struct stat *st)
+static void reply_entry(fuse_req_t req, struct node *parent, const char *name,
+	const struct node_identity *found, const struct stat *st)
 {
 	struct view *v = view_of(req);
-	struct fuse_entry_param entry = { .attr_timeout = VIEW_TIMEOUT_S, .entry_timeout = VIEW_TIMEOUT_S, .attr = *st };
+	struct fuse_entry_param entry = {
+		.attr_timeout = VIEW_TIMEOUT_S, .entry_timeout = VIEW_TIMEOUT_S, .attr = *st
+	};
 	struct node *n = tree_enter(v->tree, parent, name, found);
 
 	if (!n) {
@@ -95,7 +101,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 	if (!parent)
 		return;
 	/* The kernel resolves dots and slashes itself and never sends them. */
-	if (strlen(name) > NAME_MAX || !*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+	if (strlen(name) > NAME_MAX || !*name || strchr(name, '/') || strcmp(name, ".") == 0 ||
+		strcmp(name, "..") == 0) {
 		fuse_reply_err(req, strlen(name) > NAME_MAX ? ENAMETOOLONG : EINVAL);
 		return;
 	}
@@ -152,7 +159,9 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	if ((status = view_path(v, n)) == 0)
-		status = object_stat(v->trees[n->tree].fd, v->path, &st, &is_mount) != 0 ? errno : is_other(n, &st) ? ESTALE : 0;
+		status = object_stat(v->trees[n->tree].fd, v->path, &st, &is_mount) != 0 ? errno
+			: is_other(n, &st)                                               ? ESTALE
+											 : 0;
 	if (status == ENOENT)
 		/* a node that is gone: what has its name now is for a new lookup to say */
 		status = ESTALE;
@@ -202,8 +211,10 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 static uint32_t flags_of(int flags)
 {
-	return ((flags & O_ACCMODE) == O_WRONLY ? 0 : EVENT_READ) | ((flags & O_ACCMODE) != O_RDONLY ? EVENT_WRITE : 0) |
-	       (flags & O_TRUNC ? EVENT_TRUNCATE : 0) | (flags & O_APPEND ? EVENT_APPEND : 0) | (flags & EXECUTE_FLAG ? EVENT_EXECUTE : 0);
+	return ((flags & O_ACCMODE) == O_WRONLY ? 0 : EVENT_READ) |
+		((flags & O_ACCMODE) != O_RDONLY ? EVENT_WRITE : 0) |
+		(flags & O_TRUNC ? EVENT_TRUNCATE : 0) | (flags & O_APPEND ? EVENT_APPEND : 0) |
+		(flags & EXECUTE_FLAG ? EVENT_EXECUTE : 0);
 }
 
 /* A file that was ordinary when its name was looked up may have got a key since. */
@@ -216,13 +227,18 @@ static bool has_become_secret(struct view *v, const struct node *n, int fd)
 		return false;
 	now = policy_child(v->policy, &n->parent->verdict, v->full, n->name, false);
 	content = policy_rule_content(v->policy, now.rule);
-	return now.decision == POLICY_HIDE && content != POLICY_HOLDS_ANYTHING && view_holds(v, content, fd);
+	return now.decision == POLICY_HIDE && content != POLICY_HOLDS_ANYTHING &&
+		view_holds(v, content, fd);
 }
 
 /* Opens and compares. Returns a descriptor, or -1 with errno. */
-static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t flags, struct stat *st)
+static int open_file(
+	struct view *v, fuse_req_t req, struct node *n, uint32_t flags, struct stat *st)
 {
-	int fd = view_spare(v, req, object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_NONBLOCK | O_NOCTTY), flags), error = 0;
+	int fd = view_spare(v, req,
+		    object_open(v->trees[n->tree].fd, v->path, O_RDONLY | O_NONBLOCK | O_NOCTTY),
+		    flags),
+	    error = 0;
 
 	if (fd < 0) {
 		if (errno == ENOENT || errno == ELOOP)
@@ -238,7 +254,8 @@ static int open_file(struct view *v, fuse_req_t req, struct node *n, uint32_t fl
 		error = ENXIO;
 	else if (has_become_secret(v, n, fd))
 		error = ESTALE;
-	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime && view_hidden_link(v, st, false) != VIEW_NO_RULE)
+	else if (st->st_nlink > 1 && !n->verdict.exact && !v->trees[n->tree].runtime &&
+		view_hidden_link(v, st, false) != VIEW_NO_RULE)
 		error = ESTALE;
 	if (!error)
 		return fd;
@@ -256,7 +273,8 @@ static bool is_unchanged(struct view *v, struct node *n, const struct stat *st)
 	int64_t mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	int64_t ctime_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 	bool first = n->seen.ctime_ns == 0;
-	bool same = n->seen.mtime_ns == mtime_ns && n->seen.ctime_ns == ctime_ns && n->seen.size == st->st_size;
+	bool same = n->seen.mtime_ns == mtime_ns && n->seen.ctime_ns == ctime_ns &&
+		n->seen.size == st->st_size;
 
 	n->seen.mtime_ns = mtime_ns;
 	n->seen.ctime_ns = ctime_ns;
@@ -277,7 +295,8 @@ static bool fill(struct view *v, const struct node *n, int fd, off_t size)
 {
 	struct fuse_bufvec data = FUSE_BUFVEC_INIT((size_t)size);
 
-	if (!v->session || n->opens > 0 || size <= 0 || size > FILL_MOST || pread(fd, v->block, (size_t)size, 0) != size)
+	if (!v->session || n->opens > 0 || size <= 0 || size > FILL_MOST ||
+		pread(fd, v->block, (size_t)size, 0) != size)
 		return false;
 	data.buf[0].mem = v->block;
 	return fuse_lowlevel_notify_store(v->session, n->id, 0, &data, 0) == 0;
@@ -334,7 +353,8 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fi->keep_cache = is_unchanged(v, n, &st) || fill(v, n, fd, st.st_size);
 		hold(n, fd);
 	} else {
-		fi->fh = n->kind == NODE_MASK ? MASK_HANDLE | (uint64_t)n->verdict.rule : EMPTY_HANDLE;
+		fi->fh = n->kind == NODE_MASK ? MASK_HANDLE | (uint64_t)n->verdict.rule
+					      : EMPTY_HANDLE;
 		fi->keep_cache = 1;
 	}
 	view_emit(v, req, EVENT_OPENED, flags, n->verdict.rule, NULL);
@@ -342,7 +362,8 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		let_go(n, (int)fi->fh);
 }
 
-static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+static void op_read(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct view *v = view_of(req);
 	ssize_t got;
@@ -350,7 +371,9 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 	(void)ino;
 	if (fi->fh >= MASK_HANDLE) {
 		size_t length = 0;
-		const char *text = fi->fh & MASK_HANDLE ? policy_mask_content(v->policy, (int)(fi->fh & INT_MAX), &length) : "";
+		const char *text = fi->fh & MASK_HANDLE
+			? policy_mask_content(v->policy, (int)(fi->fh & INT_MAX), &length)
+			: "";
 		size_t start = (size_t)offset < length ? (size_t)offset : length;
 
 		fuse_reply_buf(req, text + start, length - start < size ? length - start : size);
@@ -368,7 +391,8 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 }
 
 /* Without it an overlay's copy-up fills the holes of a file, and so does `cp`. */
-static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
+static void op_lseek(
+	fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
 {
 	off_t found;
 
@@ -432,9 +456,15 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 		fd = object_open(v->trees[n->tree].fd, v->path, O_PATH);
 	if (fd >= 0 && fstatfs(fd, &host) == 0)
 		fs = (struct statvfs){
-			.f_bsize = (unsigned long)host.f_bsize, .f_frsize = (unsigned long)(host.f_frsize ? host.f_frsize : host.f_bsize),
-			.f_blocks = host.f_blocks, .f_bfree = host.f_bfree, .f_bavail = host.f_bavail,
-			.f_files = host.f_files, .f_ffree = host.f_ffree, .f_favail = host.f_ffree, .f_namemax = (unsigned long)host.f_namelen,
+			.f_bsize = (unsigned long)host.f_bsize,
+			.f_frsize = (unsigned long)(host.f_frsize ? host.f_frsize : host.f_bsize),
+			.f_blocks = host.f_blocks,
+			.f_bfree = host.f_bfree,
+			.f_bavail = host.f_bavail,
+			.f_files = host.f_files,
+			.f_ffree = host.f_ffree,
+			.f_favail = host.f_ffree,
+			.f_namemax = (unsigned long)host.f_namelen,
 		};
 	if (fd >= 0)
 		close(fd);
@@ -445,13 +475,15 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 static void op_init(void *data, struct fuse_conn_info *connection)
 {
 	(void)data;
-	connection->want |= connection->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
+	connection->want |= connection->capable &
+		(FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS);
 	/*
 	 * Each listing goes through the attributes, where a name that is hidden as another's hard
 	 * link is left out.
 	 */
-	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
-					FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
+	connection->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
+		FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
+		FUSE_CAP_POSIX_ACL | FUSE_CAP_WRITEBACK_CACHE);
 	/*
 	 * RELEASE is a background request. Were it to wait until others are answered, while more is
 	 * opened, the server's descriptors would run out.

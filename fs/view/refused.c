@@ -38,7 +38,8 @@ static void refuse(fuse_req_t req, fuse_ino_t ino, const char *name, uint32_t fl
 	fuse_reply_err(req, status ? status : EROFS);
 }
 
-static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int set, struct fuse_file_info *fi)
+static void op_setattr(
+	fuse_req_t req, fuse_ino_t ino, struct stat *st, int set, struct fuse_file_info *fi)
 {
 	(void)st;
 	(void)fi;
@@ -74,7 +75,8 @@ static void op_symlink(fuse_req_t req, const char *link, fuse_ino_t ino, const c
 	refuse(req, ino, name, EVENT_CREATE);
 }
 
-static void op_rename(fuse_req_t req, fuse_ino_t ino, const char *name, fuse_ino_t new_parent, const char *new_name, unsigned flags)
+static void op_rename(fuse_req_t req, fuse_ino_t ino, const char *name, fuse_ino_t new_parent,
+	const char *new_name, unsigned flags)
 {
 	(void)new_parent;
 	(void)flags;
@@ -90,7 +92,8 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const
 	refuse(req, new_parent, new_name, EVENT_CREATE);
 }
 
-static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode, struct fuse_file_info *fi)
+static void op_create(
+	fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)mode;
 	(void)fi;
@@ -98,7 +101,8 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
 	refuse(req, ino, strcmp(name, "/") == 0 ? NULL : name, EVENT_CREATE);
 }
 
-static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset, struct fuse_file_info *fi)
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
+	struct fuse_file_info *fi)
 {
 	(void)bytes;
 	(void)size;
@@ -107,7 +111,8 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t s
 	refuse(req, ino, NULL, 0);
 }
 
-static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+static void op_setxattr(
+	fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
 {
 	(void)name;
 	(void)value;
@@ -122,7 +127,8 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	refuse(req, ino, NULL, EVENT_CHANGE);
 }
 
-static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length, struct fuse_file_info *fi)
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+	struct fuse_file_info *fi)
 {
 	(void)mode;
 	(void)offset;
@@ -197,9 +203,13 @@ int view_full(struct view *v, fuse_req_t req, uint32_t flags)
 	return ENFILE; /* EMFILE would say that the program itself has too many open */
 }
 
-void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path)
+void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule,
+	const char *path)
 {
-	struct event_head h = { .kind = (uint16_t)kind, .flags = flags, .rule = policy_rule_shown(v->policy, rule), .count = 1 };
+	struct event_head h = { .kind = (uint16_t)kind,
+		.flags = flags,
+		.rule = policy_rule_shown(v->policy, rule),
+		.count = 1 };
 	const struct asker *asker;
 	int64_t now_ns;
 	struct timespec now;

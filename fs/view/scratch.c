@@ -32,7 +32,10 @@
 #define LISTED_MOST (16u << 20) /* bytes of paths that are kept */
 #define LINE_BYTES 64           /* what a change takes besides */
 
-struct change { char kind; char *path, *note; /* what is said of it, or NULL */ };
+struct change {
+	char kind;
+	char *path, *note; /* what is said of it, or NULL */
+};
 
 struct walk {
 	int host;
@@ -40,8 +43,8 @@ struct walk {
 	size_t listed_bytes;
 	struct {
 		DIR *dir;
-		size_t length;    /* of the path */
-		bool listed;      /* as changed itself */
+		size_t length; /* of the path */
+		bool listed;   /* as changed itself */
 		/* nothing in it was there before, whatever the host has at its place */
 		bool fresh;
 	} stack[DEEPEST];
@@ -69,13 +72,16 @@ static int add(struct walk *w, char kind, bool is_directory, char *note)
 		w->capacity = grown ? capacity : w->capacity;
 	}
 	w->listed_bytes += strlen(w->path) + LINE_BYTES;
-	if (w->count < w->caps->files && w->listed_bytes <= LISTED_MOST && grown && asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") >= 0) {
+	if (w->count < w->caps->files && w->listed_bytes <= LISTED_MOST && grown &&
+		asprintf(&path, "%s%s", w->path, is_directory ? "/" : "") >= 0) {
 		w->changes[w->count++] = (struct change){ kind, path, note };
 		return 0;
 	}
 	free(note);
 	if (w->count >= w->caps->files || w->listed_bytes > LISTED_MOST)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG, "over %zu changes of %s would be too many to list", w->count, w->below->path);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, EFBIG,
+			"over %zu changes of %s would be too many to list", w->count,
+			w->below->path);
 	return error_set(w->err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed");
 }
 
@@ -85,7 +91,11 @@ static int add(struct walk *w, char kind, bool is_directory, char *note)
  */
 static char *note_of(int directory, const char *name, const struct stat *st, const struct stat *old)
 {
-	static const struct { mode_t type; const char *note; } KINDS[] = { { S_IFIFO, "(pipe)" }, { S_IFSOCK, "(socket)" }, { S_IFCHR, "(device)" }, { S_IFBLK, "(device)" } };
+	static const struct {
+		mode_t type;
+		const char *note;
+	} KINDS[] = { { S_IFIFO, "(pipe)" }, { S_IFSOCK, "(socket)" }, { S_IFCHR, "(device)" },
+		{ S_IFBLK, "(device)" } };
 	char target[PATH_MAX + 1], *note = NULL;
 	ssize_t length;
 
@@ -94,11 +104,15 @@ static char *note_of(int directory, const char *name, const struct stat *st, con
 			return strdup(KINDS[i].note);
 	if (S_ISLNK(st->st_mode)) {
 		length = readlinkat(directory, name, target, sizeof target - 1);
-		return length < 0 || asprintf(&note, "-> %.*s", (int)length, target) < 0 ? strdup("(link)") : note;
+		return length < 0 || asprintf(&note, "-> %.*s", (int)length, target) < 0
+			? strdup("(link)")
+			: note;
 	}
-	if (!old || (old->st_mode & S_IFMT) != (st->st_mode & S_IFMT) || ((old->st_mode ^ st->st_mode) & 0777) == 0)
+	if (!old || (old->st_mode & S_IFMT) != (st->st_mode & S_IFMT) ||
+		((old->st_mode ^ st->st_mode) & 0777) == 0)
 		return NULL;
-	return asprintf(&note, "(permissions %04o)", (unsigned)(st->st_mode & 0777)) < 0 ? NULL : note;
+	return asprintf(&note, "(permissions %04o)", (unsigned)(st->st_mode & 0777)) < 0 ? NULL
+											 : note;
 }
 
 static bool same_bytes(int a, int b)
@@ -123,10 +137,15 @@ static const char *stand_in(const struct walk *w, size_t *length)
 	char path[OBJECT_PATH_MAX];
 	struct policy_verdict verdict;
 
-	if (!w->below->policy || snprintf(path, sizeof path, "%s/%s", strcmp(w->below->path, "/") == 0 ? "" : w->below->path, w->path) >= (int)sizeof path)
+	if (!w->below->policy ||
+		snprintf(path, sizeof path, "%s/%s",
+			strcmp(w->below->path, "/") == 0 ? "" : w->below->path,
+			w->path) >= (int)sizeof path)
 		return NULL;
 	verdict = policy_decide(w->below->policy, path, false);
-	return verdict.decision == POLICY_MASK ? policy_mask_content(w->below->policy, verdict.rule, length) : NULL;
+	return verdict.decision == POLICY_MASK
+		? policy_mask_content(w->below->policy, verdict.rule, length)
+		: NULL;
 }
 
 static bool holds(int fd, const char *content, size_t length)
@@ -147,7 +166,8 @@ static bool holds(int fd, const char *content, size_t length)
  * Whether a file in the layer holds what was shown before, the stand-in or what the host's has with
  * the same permissions: it was opened for writing and not changed.
  */
-static bool is_as_before(const struct walk *w, int directory, const char *name, const struct stat *st, const struct stat *old)
+static bool is_as_before(const struct walk *w, int directory, const char *name,
+	const struct stat *st, const struct stat *old)
 {
 	size_t length = 0;
 	const char *shown = stand_in(w, &length);
@@ -155,11 +175,14 @@ static bool is_as_before(const struct walk *w, int directory, const char *name, 
 	struct stat ignored;
 	bool same;
 
-	if (shown ? (uint64_t)st->st_size != length : !old || !S_ISREG(old->st_mode) || st->st_size != old->st_size || (st->st_mode & 0777) != (old->st_mode & 0777))
+	if (shown ? (uint64_t)st->st_size != length
+		  : !old || !S_ISREG(old->st_mode) || st->st_size != old->st_size ||
+				(st->st_mode & 0777) != (old->st_mode & 0777))
 		return false;
 	ours = workspace_open(directory, name, &ignored);
 	theirs = shown ? -1 : object_open(w->host, w->path, O_RDONLY | O_NONBLOCK);
-	same = ours >= 0 && (shown ? holds(ours, shown, length) : theirs >= 0 && same_bytes(ours, theirs));
+	same = ours >= 0 &&
+		(shown ? holds(ours, shown, length) : theirs >= 0 && same_bytes(ours, theirs));
 	if (ours >= 0)
 		close(ours);
 	if (theirs >= 0)
@@ -168,7 +191,8 @@ static bool is_as_before(const struct walk *w, int directory, const char *name, 
 }
 
 /* Whether a link leads to where the host's does. */
-static bool is_same_link(const struct walk *w, int directory, const char *name, const struct stat *old)
+static bool is_same_link(
+	const struct walk *w, int directory, const char *name, const struct stat *old)
 {
 	char ours[PATH_MAX], theirs[PATH_MAX];
 	ssize_t length = readlinkat(directory, name, ours, sizeof ours), other = -1;
@@ -178,7 +202,8 @@ static bool is_same_link(const struct walk *w, int directory, const char *name, 
 		other = readlinkat(fd, "", theirs, sizeof theirs);
 		close(fd);
 	}
-	return length >= 0 && length < (ssize_t)sizeof ours && length == other && memcmp(ours, theirs, (size_t)length) == 0;
+	return length >= 0 && length < (ssize_t)sizeof ours && length == other &&
+		memcmp(ours, theirs, (size_t)length) == 0;
 }
 
 static bool is_opaque(int fd)
@@ -189,16 +214,20 @@ static bool is_opaque(int fd)
 }
 
 /* old: the directory that was there before, or NULL. */
-static int visit_directory(struct walk *w, int directory, const char *name, size_t length, const struct stat *old)
+static int visit_directory(
+	struct walk *w, int directory, const char *name, size_t length, const struct stat *old)
 {
 	struct stat st;
 	int fd = workspace_open(directory, name, &st);
-	bool deep = w->depth >= DEEPEST || w->depth >= w->caps->depth || length + NAME_MAX + 2 >= sizeof w->path, opaque, listed;
+	bool deep = w->depth >= DEEPEST || w->depth >= w->caps->depth ||
+		length + NAME_MAX + 2 >= sizeof w->path,
+	     opaque, listed;
 	char *note;
 	DIR *dir;
 
 	if (fd < 0)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"reading the changed directory %s", name);
 	note = deep ? strdup("(deeper than is looked at)") : note_of(directory, name, &st, old);
 	opaque = is_opaque(fd);
 	listed = !old || deep || opaque || note;
@@ -214,7 +243,8 @@ static int visit_directory(struct walk *w, int directory, const char *name, size
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "reading the changed directory %s", name);
+		return error_set(w->err, FAILURE_EXPORT_FAILED, errno,
+			"reading the changed directory %s", name);
 	}
 	w->stack[w->depth].dir = dir;
 	w->stack[w->depth].length = length;
@@ -235,16 +265,20 @@ static int visit(struct walk *w, const char *name)
 	bool fresh = w->stack[w->depth - 1].fresh, existed, is_mount, other_kind;
 
 	if (length + strlen(name) + 2 >= sizeof w->path)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "listing what was changed");
+		return error_set(
+			w->err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "listing what was changed");
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return error_set(w->err, FAILURE_EXPORT_FAILED, errno, "looking at the changed %s", name);
+		return error_set(
+			w->err, FAILURE_EXPORT_FAILED, errno, "looking at the changed %s", name);
 	length += (size_t)sprintf(w->path + length, "%s%s", length ? "/" : "", name);
 	existed = !fresh && object_stat(w->host, w->path, &old, &is_mount) == 0;
 	if (S_ISCHR(st.st_mode) && st.st_rdev == 0) {
 		unlinkat(directory, name, 0);
 		return existed ? add(w, 'D', S_ISDIR(old.st_mode), NULL) : 0;
 	}
-	if ((!fresh && S_ISREG(st.st_mode) && is_as_before(w, directory, name, &st, existed ? &old : NULL)) || (existed && S_ISLNK(st.st_mode) && is_same_link(w, directory, name, &old))) {
+	if ((!fresh && S_ISREG(st.st_mode) &&
+		    is_as_before(w, directory, name, &st, existed ? &old : NULL)) ||
+		(existed && S_ISLNK(st.st_mode) && is_same_link(w, directory, name, &old))) {
 		unlinkat(directory, name, 0);
 		return 0;
 	}
@@ -258,7 +292,8 @@ static int visit(struct walk *w, const char *name)
 	existed = existed && !other_kind;
 	if (S_ISDIR(st.st_mode))
 		return visit_directory(w, directory, name, length, existed ? &old : NULL);
-	return add(w, existed ? 'M' : 'A', false, note_of(directory, name, &st, existed ? &old : NULL));
+	return add(w, existed ? 'M' : 'A', false,
+		note_of(directory, name, &st, existed ? &old : NULL));
 }
 
 /*
@@ -274,14 +309,17 @@ static void leave(struct walk *w)
 	closedir(w->stack[w->depth].dir);
 	slash = strrchr(w->path, '/');
 	if (w->depth > 0 && !w->stack[w->depth].listed)
-		unlinkat(dirfd(w->stack[w->depth - 1].dir), slash ? slash + 1 : w->path, AT_REMOVEDIR);
+		unlinkat(dirfd(w->stack[w->depth - 1].dir), slash ? slash + 1 : w->path,
+			AT_REMOVEDIR);
 }
 
 /* The directory itself has no name below itself. */
 static int visit_top(struct walk *w, int upper)
 {
 	struct stat st, old;
-	char *note = fstat(upper, &st) == 0 && fstat(w->host, &old) == 0 ? note_of(upper, ".", &st, &old) : NULL;
+	char *note = fstat(upper, &st) == 0 && fstat(w->host, &old) == 0
+		? note_of(upper, ".", &st, &old)
+		: NULL;
 
 	strcpy(w->path, ".");
 	return note ? add(w, 'M', true, note) : 0;
@@ -323,7 +361,8 @@ static void write_line(struct buffer *text, const struct change *c)
 	buffer_printf(text, "%c ", c->kind);
 	from = text->length;
 	text_visible(text, c->path, length, TEXT_ONE_LINE);
-	if (text->length - from != length || (length > 0 && memcmp(text->data + from, c->path, length) != 0))
+	if (text->length - from != length ||
+		(length > 0 && memcmp(text->data + from, c->path, length) != 0))
 		buffer_add_text(text, "\t(not printable)");
 	if (c->note) {
 		buffer_add_text(text, "\t");
@@ -334,7 +373,8 @@ static void write_line(struct buffer *text, const struct change *c)
 
 static int write_listing(struct walk *w, int directory, bool is_whole)
 {
-	_cleanup_close_ int fd = openat(directory, "changes.txt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	_cleanup_close_ int fd = openat(directory, "changes.txt",
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status = 0;
 
@@ -344,7 +384,8 @@ static int write_listing(struct walk *w, int directory, bool is_whole)
 		write_line(&text, &w->changes[i]);
 	if (!is_whole)
 		buffer_add_text(&text, "?\t(not all is listed, and nothing is copied)\n");
-	if (fd < 0 || text.failed || (text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
+	if (fd < 0 || text.failed ||
+		(text.length > 0 && write(fd, text.data, text.length) != (ssize_t)text.length))
 		status = error_set(w->err, FAILURE_EXPORT_FAILED, errno, "writing changes.txt");
 	return status;
 }
@@ -360,22 +401,31 @@ int scratch_check(int file, struct error *err)
 	if (error != EOPNOTSUPP)
 		return 0;
 	return error_set(err, FAILURE_MOUNT_DENIED, 0,
-			 "--scratch needs extended attributes on tmpfs, which Linux has from 6.6 on, and this is Linux %s: without them `rm -r` and `mv` of "
-			 "a directory would end with EIO after its contents have gone; use --ro with --copy-in, or a newer kernel", uname(&host) == 0 ? host.release : "?");
+		"--scratch needs extended attributes on tmpfs, which Linux has from 6.6 on, and "
+		"this is Linux %s: without them `rm -r` and `mv` of "
+		"a directory would end with EIO after its contents have gone; use --ro with "
+		"--copy-in, or a newer kernel",
+		uname(&host) == 0 ? host.release : "?");
 }
 
 bool scratch_is_layer(const char *name)
 {
 	size_t length = strlen(SCRATCH_LAYER);
 
-	return strncmp(name, SCRATCH_LAYER, length) == 0 && name[length] != '\0' && name[length + strspn(name + length, "0123456789")] == '\0';
+	return strncmp(name, SCRATCH_LAYER, length) == 0 && name[length] != '\0' &&
+		name[length + strspn(name + length, "0123456789")] == '\0';
 }
 
-int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
-		   struct error *err)
+int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination,
+	const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
+	struct error *err)
 {
 	/* The changes are counted; the directories that lead to them are not. */
-	const struct workspace_caps listed = { .files = UINT64_MAX, .bytes = caps->bytes, .depth = caps->depth, .overwrite = caps->overwrite, .written = caps->written };
+	const struct workspace_caps listed = { .files = UINT64_MAX,
+		.bytes = caps->bytes,
+		.depth = caps->depth,
+		.overwrite = caps->overwrite,
+		.written = caps->written };
 	struct walk *w = calloc(1, sizeof *w);
 	char files[PATH_MAX];
 	int status = -1, directory = -1;
@@ -390,12 +440,16 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 	w->caps = caps;
 	w->err = err;
 	is_whole = collect(w, upper) == 0;
-	if (mkdir(destination, 0777) != 0 || (directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
-		error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
+	if (mkdir(destination, 0777) != 0 ||
+		(directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
+			0) {
+		error_set(
+			err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
 		goto out;
 	}
 	if (snprintf(files, sizeof files, "%s/files", destination) >= (int)sizeof files) {
-		error_set(err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "the directory %s/files", destination);
+		error_set(err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "the directory %s/files",
+			destination);
 		goto out;
 	}
 	if (write_listing(w, directory, is_whole) < 0)
@@ -407,8 +461,11 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 	if (!is_whole || workspace_export(upper, files, &listed, NULL, totals, err) < 0)
 		goto out;
 	if (w->cut)
-		error_set(err, FAILURE_EXPORT_FAILED, 0, "directories deeper than %u levels, or with paths of over %d bytes, are not looked into; changes.txt names them", caps->depth < DEEPEST ? caps->depth : DEEPEST,
-			  (int)(sizeof w->path - NAME_MAX - 2));
+		error_set(err, FAILURE_EXPORT_FAILED, 0,
+			"directories deeper than %u levels, or with paths of over %d bytes, are "
+			"not looked into; changes.txt names them",
+			caps->depth < DEEPEST ? caps->depth : DEEPEST,
+			(int)(sizeof w->path - NAME_MAX - 2));
 	else
 		status = 0;
 out:

@@ -52,7 +52,8 @@ bool scratch_is_layer(const char *name);
  * descriptor of the host's directory. Returns 0, or -1 with EXPORT_FAILED; *changes and *totals say
  * in both cases what was written.
  */
-int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination, const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
-		   struct error *err);
+int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination,
+	const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
+	struct error *err);
 
 #endif

@@ -86,7 +86,9 @@ void view_free(struct view *v)
 
 static int append_tree(struct view *v, struct view_tree tree)
 {
-	struct view_tree *grown = v->tree_count < VIEW_TREES_MAX ? realloc(v->trees, (v->tree_count + 1) * sizeof *grown) : NULL;
+	struct view_tree *grown = v->tree_count < VIEW_TREES_MAX
+		? realloc(v->trees, (v->tree_count + 1) * sizeof *grown)
+		: NULL;
 
 	if (!grown)
 		return -1;
@@ -160,7 +162,8 @@ bool view_covers(const struct view *v, const char *path, size_t except)
 		if (i == except || !view_is_walked(v, i))
 			continue;
 		length = strcmp(root, "/") == 0 ? 0 : length;
-		if (strncmp(path, root, length) == 0 && (path[length] == '/' || (path[length] == '\0' && i < except)))
+		if (strncmp(path, root, length) == 0 &&
+			(path[length] == '/' || (path[length] == '\0' && i < except)))
 			return true;
 	}
 	return false;
@@ -196,7 +199,8 @@ ino_t view_number(struct view *v, dev_t dev, ino_t ino)
 	 * An overlay above (--scratch) takes the two highest bits for itself (xino); a number that
 	 * has them is not stable there.
 	 */
-	return (ino & NUMBER_MASK) ^ ino >> NUMBER_BITS << 44 ^ (ino_t)device_index(v, dev, &is_new) << (NUMBER_BITS - 8);
+	return (ino & NUMBER_MASK) ^ ino >> NUMBER_BITS << 44 ^
+		(ino_t)device_index(v, dev, &is_new) << (NUMBER_BITS - 8);
 }
 
 /* Whether an object lies on a file system that is never shown. Asked of each file system once. */
@@ -310,16 +314,21 @@ static bool is_place(const struct view *v, uint32_t tree, bool *is_directory)
 	return false;
 }
 
-static int found_place(struct view *v, const struct node *parent, struct node_identity *found, struct stat *st)
+static int found_place(
+	struct view *v, const struct node *parent, struct node_identity *found, struct stat *st)
 {
-	*found = (struct node_identity){ .kind = NODE_PLACE, .tree = parent->tree, .verdict = { POLICY_HIDE, 0, 0, POLICY_RULE_NONE } };
+	*found = (struct node_identity){ .kind = NODE_PLACE,
+		.tree = parent->tree,
+		.verdict = { POLICY_HIDE, 0, 0, POLICY_RULE_NONE } };
 	memset(st, 0, sizeof *st);
 	return is_place(v, parent->tree, &found->is_directory) ? 0 : ENOENT;
 }
 
-static int stat_child(struct view *v, const struct node *parent, const char *name, int at, struct stat *st, bool *is_mount)
+static int stat_child(struct view *v, const struct node *parent, const char *name, int at,
+	struct stat *st, bool *is_mount)
 {
-	int status = at >= 0 ? object_stat_at(at, name, st, is_mount) : object_stat(v->trees[parent->tree].fd, v->path, st, is_mount);
+	int status = at >= 0 ? object_stat_at(at, name, st, is_mount)
+			     : object_stat(v->trees[parent->tree].fd, v->path, st, is_mount);
 
 	return status == 0 ? 0 : errno;
 }
@@ -345,13 +354,15 @@ bool view_holds(struct view *v, enum policy_content content, int fd)
 
 	if (content == POLICY_HOLDS_ANYTHING)
 		return true;
-	while (length < VIEW_BLOCK && (got = pread(fd, v->block + length, VIEW_BLOCK - length, (off_t)length)) > 0)
+	while (length < VIEW_BLOCK &&
+		(got = pread(fd, v->block + length, VIEW_BLOCK - length, (off_t)length)) > 0)
 		length += (size_t)got;
 	/* what cannot be read to its end is taken for one */
 	return got != 0 || policy_content_found(content, v->block, length);
 }
 
-bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode)
+bool view_is_ordinary(
+	struct view *v, enum policy_content content, int root, const char *path, mode_t mode)
 {
 	int fd;
 	bool holds;
@@ -366,7 +377,8 @@ bool view_is_ordinary(struct view *v, enum policy_content content, int root, con
 }
 
 /* Whether an object that the rules show under this name is hidden under another. */
-static int hidden_otherwise(struct view *v, const struct node *parent, const struct policy_verdict *verdict, const struct stat *st, bool is_mount)
+static int hidden_otherwise(struct view *v, const struct node *parent,
+	const struct policy_verdict *verdict, const struct stat *st, bool is_mount)
 {
 	int rule = VIEW_NO_RULE;
 
@@ -390,22 +402,30 @@ static int hidden_otherwise(struct view *v, const struct node *parent, const str
 	return S_ISDIR(st->st_mode) ? view_hidden_directory(v, st) : rule;
 }
 
-int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule)
+int view_resolve(struct view *v, const struct node *parent, const char *name, int at,
+	struct node_identity *found, struct stat *st, int *rule)
 {
-	struct policy_verdict verdict = policy_child(v->policy, &parent->verdict, v->full, name, v->trees[parent->tree].runtime);
+	struct policy_verdict verdict = policy_child(
+		v->policy, &parent->verdict, v->full, name, v->trees[parent->tree].runtime);
 	bool is_mount = false;
 	int status, by;
 
 	*rule = VIEW_NO_RULE;
 	if (verdict.decision == POLICY_MASK) {
-		*found = (struct node_identity){ .kind = NODE_MASK, .tree = parent->tree, .ino = (ino_t)verdict.rule, .verdict = verdict };
+		*found = (struct node_identity){ .kind = NODE_MASK,
+			.tree = parent->tree,
+			.ino = (ino_t)verdict.rule,
+			.verdict = verdict };
 		memset(st, 0, sizeof *st);
 		return 0;
 	}
 	status = stat_child(v, parent, name, at, st, &is_mount);
-	if (status == 0 && verdict.decision != POLICY_SHOW && view_is_ordinary(v, policy_rule_content(v->policy, verdict.rule), v->trees[parent->tree].fd, v->path, st->st_mode))
+	if (status == 0 && verdict.decision != POLICY_SHOW &&
+		view_is_ordinary(v, policy_rule_content(v->policy, verdict.rule),
+			v->trees[parent->tree].fd, v->path, st->st_mode))
 		verdict = policy_child_without(v->policy, &parent->verdict, v->full, name);
-	if (verdict.decision == POLICY_HIDE || (verdict.decision == POLICY_WALK && (status != 0 || !S_ISDIR(st->st_mode)))) {
+	if (verdict.decision == POLICY_HIDE ||
+		(verdict.decision == POLICY_WALK && (status != 0 || !S_ISDIR(st->st_mode)))) {
 		if (v->place_count > 0 && found_place(v, parent, found, st) == 0)
 			return 0;
 		return hide(v, st, status, verdict.rule, rule);
@@ -419,8 +439,12 @@ int view_resolve(struct view *v, const struct node *parent, const char *name, in
 	by = hidden_otherwise(v, parent, &verdict, st, is_mount);
 	if (by != VIEW_NO_RULE)
 		return hide(v, st, 0, by, rule);
-	*found = (struct node_identity){ .kind = NODE_HOST, .is_directory = S_ISDIR(st->st_mode), .tree = parent->tree, .dev = st->st_dev, .ino = st->st_ino,
-					 .verdict = verdict };
+	*found = (struct node_identity){ .kind = NODE_HOST,
+		.is_directory = S_ISDIR(st->st_mode),
+		.tree = parent->tree,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.verdict = verdict };
 	view_squash(v, st);
 	return 0;
 }

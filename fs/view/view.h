@@ -21,7 +21,7 @@
 #include "fs/view/node_tree.h"
 
 #define VIEW_TREES_MAX 1024
-#define VIEW_BLOCK (1u << 20) /* most that is read at a time */
+#define VIEW_BLOCK (1u << 20)              /* most that is read at a time */
 #define VIEW_REQUEST (VIEW_BLOCK + 65536u) /* a request with as much to write, and its headers */
 
 /* An entry as getdents64(2) gives it. */
@@ -42,13 +42,13 @@ struct raw_entry {
 
 /* A named tree: its root's descriptor and its path on the host. */
 struct view_tree {
-	int fd;              /* O_PATH; -1: there is none, the number is left out */
+	int fd; /* O_PATH; -1: there is none, the number is left out */
 	char *path;
-	bool runtime;        /* system runtime: the built-in rules are left out */
+	bool runtime; /* system runtime: the built-in rules are left out */
 	bool is_directory;
 	/* lies in a bind mount: what is in it may have another path on the host */
 	bool bound;
-	bool has_mounts;     /* something is mounted below it: the same of what is in there */
+	bool has_mounts; /* something is mounted below it: the same of what is in there */
 };
 
 /*
@@ -66,9 +66,9 @@ struct view_place {
  * named: gone through with the named trees.
  */
 struct view_anchor {
-	char *path;          /* without links */
-	uint64_t most;       /* entries to look at */
-	bool bounded;        /* and that is enough */
+	char *path;    /* without links */
+	uint64_t most; /* entries to look at */
+	bool bounded;  /* and that is enough */
 };
 
 struct links;
@@ -85,24 +85,28 @@ struct view {
 	uid_t uid;
 	gid_t gid;
 	struct fuse_session *session; /* for invalidating what the kernel has cached; may be NULL */
-	char *block;             /* VIEW_BLOCK bytes for reading */
-	char *request;           /* VIEW_REQUEST bytes for what the kernel asks */
-	int proc;                /* O_PATH of /proc for what processes are called, or -1 */
-	struct object_set hidden;/* objects that are hidden under some name */
+	char *block;                  /* VIEW_BLOCK bytes for reading */
+	char *request;                /* VIEW_REQUEST bytes for what the kernel asks */
+	int proc;                     /* O_PATH of /proc for what processes are called, or -1 */
+	struct object_set hidden;     /* objects that are hidden under some name */
 	/* those of them that were known from the start: they lie outside the named trees */
 	struct object_set known;
-	struct links *links;     /* what the last walk for hard links found; NULL: there was none */
+	struct links *links; /* what the last walk for hard links found; NULL: there was none */
 	struct view_anchor *anchors;
 	size_t anchor_count;
-	bool anchors_cut;        /* there were too many */
-	int top;                 /* O_PATH of the host's root, for the anchors; -1 without */
-	size_t listed;           /* bytes that open listings hold */
-	int most_descriptors;    /* numbers from here on are kept for the server's own needs */
-	dev_t devices[256];      /* numbers of file systems in the order in which they were met */
+	bool anchors_cut;     /* there were too many */
+	int top;              /* O_PATH of the host's root, for the anchors; -1 without */
+	size_t listed;        /* bytes that open listings hold */
+	int most_descriptors; /* numbers from here on are kept for the server's own needs */
+	dev_t devices[256];   /* numbers of file systems in the order in which they were met */
 	bool device_hidden[256];
 	unsigned device_count;
 	/* names of the processes of the last requests, for a moment */
-	struct asker { int32_t thread, process; int64_t until_ns; char comm[16]; } askers[64];
+	struct asker {
+		int32_t thread, process;
+		int64_t until_ns;
+		char comm[16];
+	} askers[64];
 	char path[OBJECT_PATH_MAX + 1], full[2 * OBJECT_PATH_MAX + 2]; /* of the object at hand */
 };
 
@@ -156,7 +160,8 @@ int view_child_path(struct view *v, const struct node *n, const char *name);
  */
 #define VIEW_NO_RULE (-101)
 #define VIEW_ABSENT (-102)
-int view_resolve(struct view *v, const struct node *parent, const char *name, int at, struct node_identity *found, struct stat *st, int *rule);
+int view_resolve(struct view *v, const struct node *parent, const char *name, int at,
+	struct node_identity *found, struct stat *st, int *rule);
 
 /*
  * Whether an object that has or may have several names (hard links, mounts) is hidden under another
@@ -173,7 +178,8 @@ bool view_holds(struct view *v, enum policy_content content, int fd);
  * Whether a rule about what files hold is not about this object after all. path: below root, as in
  * object_open().
  */
-bool view_is_ordinary(struct view *v, enum policy_content content, int root, const char *path, mode_t mode);
+bool view_is_ordinary(
+	struct view *v, enum policy_content content, int root, const char *path, mode_t mode);
 
 /* Whether a directory is known to be hidden under another name: the rule or VIEW_NO_RULE. */
 int view_hidden_directory(struct view *v, const struct stat *st);
@@ -189,7 +195,8 @@ int view_spare(struct view *v, fuse_req_t req, int fd, uint32_t flags);
 int view_full(struct view *v, fuse_req_t req, uint32_t flags);
 
 /* Says that something was opened or refused. path NULL: v->full. */
-void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule, const char *path);
+void view_emit(struct view *v, fuse_req_t req, enum event_kind kind, uint32_t flags, int rule,
+	const char *path);
 
 /*
  * The low-level operations over a struct view as user data: reading, directories, and all that is

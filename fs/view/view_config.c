@@ -27,7 +27,8 @@ static size_t written_out(const char *pattern)
 {
 	size_t end = 0;
 
-	for (const char *slash = pattern; (slash = strchr(slash + 1, '/')); end = (size_t)(slash - pattern))
+	for (const char *slash = pattern; (slash = strchr(slash + 1, '/'));
+		end = (size_t)(slash - pattern))
 		if (!glob_is_literal(pattern, (size_t)(slash - pattern)))
 			break;
 	return end;
@@ -39,13 +40,15 @@ static char *resolve(const char *pattern)
 	size_t length = pattern[0] == '/' ? written_out(pattern) : 0;
 	char *directory, *real, *whole = NULL;
 
-	for (; length > 0; length = (size_t)((const char *)memrchr(pattern, '/', length) - pattern)) {
+	for (; length > 0;
+		length = (size_t)((const char *)memrchr(pattern, '/', length) - pattern)) {
 		directory = strndup(pattern, length);
 		real = directory ? realpath(directory, NULL) : NULL;
 		free(directory);
 		if (!real)
 			continue; /* what does not exist yet may have a parent that does */
-		if (asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, pattern + length) < 0)
+		if (asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, pattern + length) <
+			0)
 			whole = NULL;
 		free(real);
 		return whole;
@@ -65,7 +68,8 @@ static int add_trees(struct policy *policy, const struct plan *p, char *const *p
 			snprintf(id, sizeof id, "runtime");
 		else
 			snprintf(id, sizeof id, "ro:%u", ++named);
-		if (policy_show(policy, id, path ? path : "/\1") < 0) /* a path that nothing has keeps the numbers the same */
+		if (policy_show(policy, id, path ? path : "/\1") <
+			0) /* a path that nothing has keeps the numbers the same */
 			return -1;
 	}
 	return 0;
@@ -89,7 +93,9 @@ struct policy *config_policy(const struct plan *p, char *const *paths, struct er
 		char *path = resolve(plan_string(p, file->path));
 
 		snprintf(id, sizeof id, "mask:%u", i + 1);
-		rule = path ? policy_mask(policy, id, path, plan_string(p, file->content), file->content.length) : -1;
+		rule = path ? policy_mask(policy, id, path, plan_string(p, file->content),
+				      file->content.length)
+			    : -1;
 		free(path);
 	}
 	if (rule >= 0 && !(p->body_flags & CONFIG_NO_SECRETS))
@@ -98,7 +104,10 @@ struct policy *config_policy(const struct plan *p, char *const *paths, struct er
 		rule = policy_hide_unseen(policy);
 	if (rule < 0) {
 		policy_free(policy);
-		error_set(err, FAILURE_BAD_OPTION, 0, "a rule of the view could not be used (an empty pattern, or more than %d rules)", POLICY_RULES_MAX);
+		error_set(err, FAILURE_BAD_OPTION, 0,
+			"a rule of the view could not be used (an empty pattern, or more than %d "
+			"rules)",
+			POLICY_RULES_MAX);
 		return NULL;
 	}
 	return policy;

@@ -35,7 +35,7 @@ struct slot {
 	int64_t since_ns;
 	uint64_t hash;
 	char *path;
-	size_t held;       /* repeats that wait */
+	size_t held; /* repeats that wait */
 };
 
 struct event_sink {
@@ -46,7 +46,7 @@ struct event_sink {
 	int64_t looked_ns; /* when those were last gone through */
 	char ring[RING_BYTES];
 	size_t front, back;
-	int64_t sent_ns;   /* when the last datagram went */
+	int64_t sent_ns; /* when the last datagram went */
 	uint64_t dropped, opened;
 };
 
@@ -69,7 +69,8 @@ void event_sink_free(struct event_sink *s)
 }
 
 /* Into the ring, or counted as dropped. */
-static void store(struct event_sink *s, const struct event_head *head, const char *path, size_t length)
+static void store(
+	struct event_sink *s, const struct event_head *head, const char *path, size_t length)
 {
 	struct event_head h = *head;
 	size_t size;
@@ -96,17 +97,21 @@ static void store(struct event_sink *s, const struct event_head *head, const cha
 
 static uint64_t hash_of(const struct event_head *h, const char *path, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ h->kind ^ (uint64_t)h->flags << 8 ^ (uint64_t)(uint32_t)h->rule << 24 ^ (uint64_t)(uint32_t)h->pid << 40;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ h->kind ^ (uint64_t)h->flags << 8 ^
+		(uint64_t)(uint32_t)h->rule << 24 ^ (uint64_t)(uint32_t)h->pid << 40;
 
 	for (size_t i = 0; i < length; i++)
 		hash = (hash ^ (unsigned char)path[i]) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 29;
 }
 
-static bool is_repeat(const struct slot *slot, uint64_t hash, const struct event_head *h, const char *path, size_t length)
+static bool is_repeat(const struct slot *slot, uint64_t hash, const struct event_head *h,
+	const char *path, size_t length)
 {
-	return slot->path && slot->hash == hash && slot->head.kind == h->kind && slot->head.flags == h->flags && slot->head.rule == h->rule &&
-	       slot->head.pid == h->pid && slot->head.path_length == length && memcmp(slot->path, path, length) == 0;
+	return slot->path && slot->hash == hash && slot->head.kind == h->kind &&
+		slot->head.flags == h->flags && slot->head.rule == h->rule &&
+		slot->head.pid == h->pid && slot->head.path_length == length &&
+		memcmp(slot->path, path, length) == 0;
 }
 
 /* Lets go of a slot; what it held back goes out. */
@@ -165,7 +170,8 @@ bool event_counts(struct event_sink *s, enum event_kind kind)
 	return true;
 }
 
-void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t length, int64_t now_ns)
+void event_put(struct event_sink *s, const struct event_head *head, const char *path, size_t length,
+	int64_t now_ns)
 {
 	struct slot *slot;
 	uint64_t hash;
@@ -223,7 +229,8 @@ int event_flush(struct event_sink *s, int64_t now_ns)
 			if (s->slots[i].held > 0 && now_ns - s->slots[i].since_ns >= WINDOW_NS)
 				release(s, &s->slots[i]);
 	}
-	if (s->front < s->back && (now_ns - s->sent_ns >= BATCH_NS || s->back - s->front >= EVENT_BATCH)) {
+	if (s->front < s->back &&
+		(now_ns - s->sent_ns >= BATCH_NS || s->back - s->front >= EVENT_BATCH)) {
 		room = send_all(s);
 		s->sent_ns = now_ns;
 	}
@@ -253,10 +260,11 @@ void event_finish(struct event_sink *s)
 
 static bool is_sound(const struct event_head *h)
 {
-	return h->magic == EVENT_MAGIC && h->kind >= EVENT_OPENED && h->kind <= EVENT_SUMMARY && h->path_length <= EVENT_PATH_MAX &&
-	       (h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST &&
-	       h->pid >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
-	       memchr(h->comm, '\0', sizeof h->comm) != NULL;
+	return h->magic == EVENT_MAGIC && h->kind >= EVENT_OPENED && h->kind <= EVENT_SUMMARY &&
+		h->path_length <= EVENT_PATH_MAX &&
+		(h->flags & ~(uint32_t)EVENT_KNOWN_FLAGS) == 0 && h->rule >= EVENT_RULE_LEAST &&
+		h->pid >= 0 && h->reserved == 0 && h->time_ns >= 0 &&
+		memchr(h->comm, '\0', sizeof h->comm) != NULL;
 }
 
 int event_parse(const char *bytes, size_t length, size_t *at, struct event *out)

@@ -47,7 +47,7 @@
 struct start {
 	const struct plan *config;
 	int pidfd, device, mount;
-	bool other_user;     /* the program is another user than the caller */
+	bool other_user; /* the program is another user than the caller */
 	struct view *view;
 	char **paths;
 	int *trees;
@@ -76,14 +76,21 @@ static int open_tree_root(struct start *s, uint32_t i)
 	if (fd < 0 && (tree->flags & CONFIG_TREE_OPTIONAL))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) != 0)
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening %s, to show it read-only", source);
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
+			"opening %s, to show it read-only", source);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return error_set(&s->error, FAILURE_BAD_INPUT, 0, "%s is neither a file nor a directory, and only those can be shown", source);
+		return error_set(&s->error, FAILURE_BAD_INPUT, 0,
+			"%s is neither a file nor a directory, and only those can be shown",
+			source);
 	if (object_is_of_kernel(fd))
-		return error_set(&s->error, FAILURE_BAD_INPUT, 0, "%s belongs to the kernel and not to the host's files; the sandbox has its own", source);
+		return error_set(&s->error, FAILURE_BAD_INPUT, 0,
+			"%s belongs to the kernel and not to the host's files; the sandbox has its "
+			"own",
+			source);
 	s->paths[i] = name_of(fd);
 	if (!s->paths[i])
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "finding out where %s lies on the host", source);
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
+			"finding out where %s lies on the host", source);
 	return 0;
 }
 
@@ -96,10 +103,15 @@ static int check_trees(struct start *s)
 
 		if (s->trees[i] < 0)
 			continue;
-		verdict = policy_decide(s->view->policy, s->paths[i], plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME);
+		verdict = policy_decide(
+			s->view->policy, s->paths[i], plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME);
 		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
-			return error_set(&s->error, FAILURE_BAD_OPTION, 0, "%s is named to be shown, and hidden by %s (%s): of two equal rules the one that hides wins", s->paths[i],
-					 policy_rule_id(s->view->policy, verdict.rule), policy_rule_pattern(s->view->policy, policy_rule_shown(s->view->policy, verdict.rule)));
+			return error_set(&s->error, FAILURE_BAD_OPTION, 0,
+				"%s is named to be shown, and hidden by %s (%s): of two equal "
+				"rules the one that hides wins",
+				s->paths[i], policy_rule_id(s->view->policy, verdict.rule),
+				policy_rule_pattern(s->view->policy,
+					policy_rule_shown(s->view->policy, verdict.rule)));
 	}
 	return 0;
 }
@@ -110,23 +122,31 @@ static int fill_view(struct start *s)
 
 	for (uint32_t i = 0; i < p->binds.count; i++) {
 		bool runtime = plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME;
-		int number = s->trees[i] < 0 ? view_skip_tree(s->view) : view_add_tree(s->view, s->trees[i], s->paths[i], runtime);
+		int number = s->trees[i] < 0
+			? view_skip_tree(s->view)
+			: view_add_tree(s->view, s->trees[i], s->paths[i], runtime);
 
 		if (number < 0)
-			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, 0, "taking up the named trees (at most %d)", VIEW_TREES_MAX);
+			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, 0,
+				"taking up the named trees (at most %d)", VIEW_TREES_MAX);
 	}
 	for (uint32_t i = 0; i < p->copies.count; i++) {
 		const struct plan_copy *place = &plan_copies(p)[i];
 
-		if (view_add_place(s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
-			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the places to mount on");
+		if (view_add_place(
+			    s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
+			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+				"taking up the places to mount on");
 	}
 	if (anchors_find(s->view, plan_string(p, p->directory), s->other_user) < 0)
-		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for what is hidden beside the named trees");
-	if (check_trees(s) < 0 || masked_check(s->view, &s->error) < 0 || named_check(s->view, p, s->paths, &s->error) < 0)
+		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"looking for what is hidden beside the named trees");
+	if (check_trees(s) < 0 || masked_check(s->view, &s->error) < 0 ||
+		named_check(s->view, p, s->paths, &s->error) < 0)
 		return -1;
 	/* What only the caller can see is gone through while this process is the caller. */
-	if (s->other_user && policy_hides_anything(s->view->policy) && links_walk_anchors(s->view) < 0)
+	if (s->other_user && policy_hides_anything(s->view->policy) &&
+		links_walk_anchors(s->view) < 0)
 		s->view->anchors_cut = true;
 	return 0;
 }
@@ -140,7 +160,8 @@ static int make_view(struct start *s)
 	s->paths = calloc(p->binds.count + 1, sizeof *s->paths);
 	s->trees = calloc(p->binds.count + 1, sizeof *s->trees);
 	if (!s->paths || !s->trees)
-		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the named trees");
+		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"taking up the named trees");
 	for (uint32_t i = 0; i < p->binds.count; i++)
 		if (open_tree_root(s, i) < 0)
 			return -1;
@@ -159,7 +180,8 @@ static int make_view(struct start *s)
 static bool write_map(pid_t pid, const char *file, uint32_t id)
 {
 	char path[40], lines[48];
-	int length = snprintf(lines, sizeof lines, "0 0 1\n%u %u 1\n", (unsigned)id, (unsigned)id), fd;
+	int length = snprintf(lines, sizeof lines, "0 0 1\n%u %u 1\n", (unsigned)id, (unsigned)id),
+	    fd;
 	bool written;
 
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
@@ -186,7 +208,9 @@ static int unshare_mapped(const struct plan *p)
 	if (child == 0) {
 		close(ends[1]);
 		_exit(read(ends[0], &byte, 1) == 1 && write_map(parent, "uid_map", p->inside_uid) &&
-		      write_map(parent, "gid_map", p->inside_gid) ? 0 : 1);
+					write_map(parent, "gid_map", p->inside_gid)
+				? 0
+				: 1);
 	}
 	if (child > 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0)
 		status = write(ends[1], &byte, 1) == 1 ? 0 : -1;
@@ -206,10 +230,13 @@ static int unshare_mapped(const struct plan *p)
 static int leave_mounts(struct start *s)
 {
 	if (unshare(CLONE_NEWNS) != 0 &&
-	    (s->other_user ? unshare_mapped(s->config) : unshare(CLONE_NEWUSER | CLONE_NEWNS)) != 0)
-		return error_set(&s->error, FAILURE_USERNS_DENIED, errno, "giving the view's server a mount namespace of its own");
+		(s->other_user ? unshare_mapped(s->config)
+			       : unshare(CLONE_NEWUSER | CLONE_NEWNS)) != 0)
+		return error_set(&s->error, FAILURE_USERNS_DENIED, errno,
+			"giving the view's server a mount namespace of its own");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-		return error_set(&s->error, FAILURE_MOUNT_DENIED, errno, "making the mounts of the view's server private");
+		return error_set(&s->error, FAILURE_MOUNT_DENIED, errno,
+			"making the mounts of the view's server private");
 	return 0;
 }
 
@@ -225,10 +252,12 @@ static void raise_descriptors(struct view *v)
 		return;
 	files.rlim_cur = files.rlim_max;
 	more = (struct rlimit){ ENOUGH_FILES, ENOUGH_FILES };
-	if (files.rlim_max >= ENOUGH_FILES || setrlimit(RLIMIT_NOFILE, &more) != 0) /* only root may raise it further */
+	if (files.rlim_max >= ENOUGH_FILES ||
+		setrlimit(RLIMIT_NOFILE, &more) != 0) /* only root may raise it further */
 		setrlimit(RLIMIT_NOFILE, &files);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-		v->most_descriptors = files.rlim_cur < INT_MAX ? (int)files.rlim_cur - RESERVED_FILES : INT_MAX;
+		v->most_descriptors =
+			files.rlim_cur < INT_MAX ? (int)files.rlim_cur - RESERVED_FILES : INT_MAX;
 }
 
 static int confine(struct start *s)
@@ -238,13 +267,15 @@ static int confine(struct start *s)
 
 	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
 		return -1;
-	if (privileges_drop(&layers, &s->error) < 0 || privileges_die_with(HELPER_CONTROL, &s->error) < 0)
+	if (privileges_drop(&layers, &s->error) < 0 ||
+		privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
 	/*
 	 * Its own /proc/self/fd is how a named file is opened for reading; it must stay its owner.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
+		return error_set(
+			&s->error, FAILURE_INTERNAL, errno, "keeping access to /proc/self");
 	return filter_install(PROFILE_VIEW, &s->error);
 }
 
@@ -256,13 +287,15 @@ static int set_up(struct start *s)
 	char byte;
 
 	if (message_receive(HELPER_CONTROL, &byte, 1, fds, 2, &count) <= 0 || count != 2)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the configuration of the view");
+		return error_set(&s->error, FAILURE_INTERNAL, errno,
+			"receiving the configuration of the view");
 	s->config = plan_open(fds[0], &s->error);
 	close(fds[0]);
 	if (!s->config)
 		return -1;
 	s->other_user = s->config->inside_uid != getuid();
-	if (mounter_mount(fds[1], &s->config->limits, &s->device, &s->mount, &s->error) < 0 || leave_mounts(s) < 0 || make_view(s) < 0)
+	if (mounter_mount(fds[1], &s->config->limits, &s->device, &s->mount, &s->error) < 0 ||
+		leave_mounts(s) < 0 || make_view(s) < 0)
 		return -1;
 	close(fds[1]);
 	raise_descriptors(s->view);
@@ -280,7 +313,8 @@ int main(void)
 	sigset_t none;
 
 	if (fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC) != 0) {
-		fprintf(stderr, "cordon-view: this program is started by cordon and has no other use\n");
+		fprintf(stderr,
+			"cordon-view: this program is started by cordon and has no other use\n");
 		return 64;
 	}
 	trace_adopt(HELPER_TRACE, "view");

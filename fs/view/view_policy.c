@@ -26,14 +26,14 @@ enum effect { EFFECT_HIDE, EFFECT_SHOW, EFFECT_MASK, EFFECT_ORDINARY };
 enum { LEAVE_BUILT_IN = 1, LEAVE_CONTENT = 2 };
 
 struct rule {
-	char *id, *pattern;      /* without a leading slash; "" is the root itself */
-	const char *last;        /* its last component */
+	char *id, *pattern; /* without a leading slash; "" is the root itself */
+	const char *last;   /* its last component */
 	size_t last_length;
 	enum effect effect;
 	enum policy_content holds; /* what a file must hold for the rule to count */
-	bool literal;            /* a path written out */
+	bool literal;              /* a path written out */
 	bool last_literal, any_depth, built_in;
-	int16_t shown_as;            /* index of the rule that it stands for; its own, as a rule */
+	int16_t shown_as; /* index of the rule that it stands for; its own, as a rule */
 	char *content;
 	size_t content_length;
 };
@@ -43,12 +43,20 @@ struct policy {
 	size_t count, capacity;
 	bool hides;
 	int unseen; /* the rule for files whose other names could not be looked for */
-	struct { int16_t *rules; size_t count; } by_byte[256];
+	struct {
+		int16_t *rules;
+		size_t count;
+	} by_byte[256];
 };
 
-static const struct { const char *id, *pattern; enum effect effect; enum policy_content holds; } SECRETS[] = {
+static const struct {
+	const char *id, *pattern;
+	enum effect effect;
+	enum policy_content holds;
+} SECRETS[] = {
 #define SECRET(id, pattern, what) { id, pattern, EFFECT_HIDE, POLICY_HOLDS_ANYTHING },
-#define SECRET_FILE(id, pattern, content, what) { id, pattern, EFFECT_HIDE, POLICY_HOLDS_##content },
+#define SECRET_FILE(id, pattern, content, what) \
+	{ id, pattern, EFFECT_HIDE, POLICY_HOLDS_##content },
 #define ORDINARY(pattern, what) { "ordinary", pattern, EFFECT_ORDINARY, POLICY_HOLDS_ANYTHING },
 #include "fs/view/secrets.def"
 };
@@ -88,7 +96,8 @@ static int enter(struct policy *p, int16_t rule)
 
 		if (!open && byte != (unsigned char)r->last[0])
 			continue;
-		grown = realloc(p->by_byte[byte].rules, (p->by_byte[byte].count + 1) * sizeof *grown);
+		grown = realloc(
+			p->by_byte[byte].rules, (p->by_byte[byte].count + 1) * sizeof *grown);
 		if (!grown)
 			return -1;
 		grown[p->by_byte[byte].count++] = rule;
@@ -142,7 +151,8 @@ static int add(struct policy *p, const char *id, const char *pattern, struct rul
 	r.last_length = strlen(r.last);
 	r.last_literal = glob_is_literal(r.last, r.last_length);
 	/* "**" + one component: nothing is left to compare once that component has matched. */
-	r.any_depth = strncmp(r.pattern, "**/", 3) == 0 && r.last == r.pattern + 3 && strcmp(r.last, "**") != 0;
+	r.any_depth = strncmp(r.pattern, "**/", 3) == 0 && r.last == r.pattern + 3 &&
+		strcmp(r.last, "**") != 0;
 	r.shown_as = (int16_t)p->count;
 	p->rules[p->count] = r;
 	if (enter(p, (int16_t)p->count) < 0) {
@@ -160,12 +170,18 @@ int policy_show(struct policy *p, const char *id, const char *path)
 
 int policy_hide(struct policy *p, const char *id, const char *pattern, bool built_in)
 {
-	bool anchored = pattern[0] == '/', literal = anchored && glob_is_literal(pattern, strlen(pattern));
+	bool anchored = pattern[0] == '/',
+	     literal = anchored && glob_is_literal(pattern, strlen(pattern));
 
-	return add(p, id, pattern, (struct rule){ .effect = EFFECT_HIDE, .literal = literal, .any_depth = !anchored, .built_in = built_in });
+	return add(p, id, pattern,
+		(struct rule){ .effect = EFFECT_HIDE,
+			.literal = literal,
+			.any_depth = !anchored,
+			.built_in = built_in });
 }
 
-int policy_mask(struct policy *p, const char *id, const char *path, const void *content, size_t length)
+int policy_mask(
+	struct policy *p, const char *id, const char *path, const void *content, size_t length)
 {
 	char *copy = malloc(length + 1);
 
@@ -173,12 +189,19 @@ int policy_mask(struct policy *p, const char *id, const char *path, const void *
 		return -1;
 	memcpy(copy, content, length);
 	copy[length] = '\0';
-	return add(p, id, path, (struct rule){ .effect = EFFECT_MASK, .literal = true, .content = copy, .content_length = length });
+	return add(p, id, path,
+		(struct rule){ .effect = EFFECT_MASK,
+			.literal = true,
+			.content = copy,
+			.content_length = length });
 }
 
 int policy_hide_as(struct policy *p, int rule, const char *path)
 {
-	int added = add(p, p->rules[rule].id, path, (struct rule){ .effect = EFFECT_HIDE, .literal = true, .built_in = p->rules[rule].built_in });
+	int added = add(p, p->rules[rule].id, path,
+		(struct rule){ .effect = EFFECT_HIDE,
+			.literal = true,
+			.built_in = p->rules[rule].built_in });
 
 	if (added >= 0)
 		p->rules[added].shown_as = p->rules[rule].shown_as;
@@ -193,7 +216,11 @@ struct policy *policy_only_hides(const struct policy *p)
 		const struct rule *r = &p->rules[i];
 
 		if ((r->effect == EFFECT_HIDE || r->effect == EFFECT_ORDINARY) &&
-		    add(copy, r->id, r->pattern, (struct rule){ .effect = r->effect, .holds = r->holds, .literal = r->literal, .built_in = r->built_in }) < 0) {
+			add(copy, r->id, r->pattern,
+				(struct rule){ .effect = r->effect,
+					.holds = r->holds,
+					.literal = r->literal,
+					.built_in = r->built_in }) < 0) {
 			policy_free(copy);
 			copy = NULL;
 		}
@@ -206,7 +233,10 @@ int policy_hide_secrets(struct policy *p)
 	char id[64];
 
 	for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) {
-		struct rule r = { .effect = SECRETS[i].effect, .holds = SECRETS[i].holds, .any_depth = true, .built_in = true };
+		struct rule r = { .effect = SECRETS[i].effect,
+			.holds = SECRETS[i].holds,
+			.any_depth = true,
+			.built_in = true };
 
 		snprintf(id, sizeof id, "secret:%s", SECRETS[i].id);
 		if (add(p, id, SECRETS[i].pattern, r) < 0)
@@ -218,9 +248,11 @@ int policy_hide_secrets(struct policy *p)
 static bool matches(const struct rule *r, const char *path, const char *name, size_t length)
 {
 	if (r->literal)
-		return r->last_length == length && memcmp(r->last, name, length) == 0 && strcmp(r->pattern, path) == 0;
-	if (r->last_literal ? r->last_length != length || memcmp(r->last, name, length) != 0 :
-	    strcmp(r->last, "**") != 0 && !glob_component(r->last, r->last_length, name, length))
+		return r->last_length == length && memcmp(r->last, name, length) == 0 &&
+			strcmp(r->pattern, path) == 0;
+	if (r->last_literal ? r->last_length != length || memcmp(r->last, name, length) != 0
+			    : strcmp(r->last, "**") != 0 &&
+				!glob_component(r->last, r->last_length, name, length))
 		return false;
 	return r->any_depth || glob_path(r->pattern, path);
 }
@@ -247,7 +279,9 @@ static int best(const struct policy *p, const char *path, const char *name, unsi
 		int rule = p->by_byte[byte].rules[i];
 		const struct rule *r = &p->rules[rule];
 
-		if ((r->built_in && ordinary) || (r->holds != POLICY_HOLDS_ANYTHING && leave & LEAVE_CONTENT) || !matches(r, path, name, length))
+		if ((r->built_in && ordinary) ||
+			(r->holds != POLICY_HOLDS_ANYTHING && leave & LEAVE_CONTENT) ||
+			!matches(r, path, name, length))
 			continue;
 		if (r->effect == EFFECT_ORDINARY)
 			ordinary = true;
@@ -256,7 +290,9 @@ static int best(const struct policy *p, const char *path, const char *name, unsi
 	}
 	if (ordinary || found[true] < 0)
 		return found[false];
-	return found[false] >= 0 && beats(&p->rules[found[false]], &p->rules[found[true]]) ? found[false] : found[true];
+	return found[false] >= 0 && beats(&p->rules[found[false]], &p->rules[found[true]])
+		? found[false]
+		: found[true];
 }
 
 /* Whether something that lies below path is named and not hidden at its own place. */
@@ -270,7 +306,8 @@ static bool leads_somewhere(const struct policy *p, const char *path, unsigned l
 
 		if (r->effect == EFFECT_HIDE || !r->literal)
 			continue;
-		if (length > 0 && (strncmp(r->pattern, path, length) != 0 || r->pattern[length] != '/'))
+		if (length > 0 &&
+			(strncmp(r->pattern, path, length) != 0 || r->pattern[length] != '/'))
 			continue;
 		winner = best(p, r->pattern, r->last, leave);
 		if (winner >= 0 && p->rules[winner].effect != EFFECT_HIDE)
@@ -279,9 +316,12 @@ static bool leads_somewhere(const struct policy *p, const char *path, unsigned l
 	return false;
 }
 
-static struct policy_verdict settle(const struct policy *p, struct policy_verdict v, const char *path, int rule, uint16_t depth, unsigned leave)
+static struct policy_verdict settle(const struct policy *p, struct policy_verdict v,
+	const char *path, int rule, uint16_t depth, unsigned leave)
 {
-	static const uint8_t DECISIONS[] = { [EFFECT_HIDE] = POLICY_HIDE, [EFFECT_SHOW] = POLICY_SHOW, [EFFECT_MASK] = POLICY_MASK };
+	static const uint8_t DECISIONS[] = { [EFFECT_HIDE] = POLICY_HIDE,
+		[EFFECT_SHOW] = POLICY_SHOW,
+		[EFFECT_MASK] = POLICY_MASK };
 
 	v.exact = false;
 	if (rule >= 0) {
@@ -306,7 +346,8 @@ static uint16_t depth_of(const char *path)
 	return depth;
 }
 
-static struct policy_verdict child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, unsigned leave)
+static struct policy_verdict child(const struct policy *p, const struct policy_verdict *above,
+	const char *path, const char *name, unsigned leave)
 {
 	struct policy_verdict inherited = *above;
 
@@ -316,12 +357,14 @@ static struct policy_verdict child(const struct policy *p, const struct policy_v
 	return settle(p, inherited, path, best(p, path, name, leave), depth_of(path), leave);
 }
 
-struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, bool runtime)
+struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above,
+	const char *path, const char *name, bool runtime)
 {
 	return child(p, above, path, name, runtime ? LEAVE_BUILT_IN : 0);
 }
 
-struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name)
+struct policy_verdict policy_child_without(const struct policy *p,
+	const struct policy_verdict *above, const char *path, const char *name)
 {
 	return child(p, above, path, name, LEAVE_CONTENT);
 }
@@ -344,7 +387,8 @@ struct policy_verdict policy_decide(const struct policy *p, const char *path, bo
 		memcpy(prefix, path, at);
 		prefix[at] = '\0';
 		/* What lies above something is a directory, and holds nothing. */
-		v = child(p, &v, prefix, prefix + start, at < length ? leave | LEAVE_CONTENT : leave);
+		v = child(
+			p, &v, prefix, prefix + start, at < length ? leave | LEAVE_CONTENT : leave);
 		start = at + 1;
 	}
 	return v;
@@ -365,7 +409,9 @@ static bool has_key(const char *bytes, size_t length)
 		size_t label = 0;
 
 		at += sizeof BEGIN - 1;
-		while (at + label < stop && ((at[label] >= 'A' && at[label] <= 'Z') || (at[label] >= '0' && at[label] <= '9') || at[label] == ' '))
+		while (at + label < stop &&
+			((at[label] >= 'A' && at[label] <= 'Z') ||
+				(at[label] >= '0' && at[label] <= '9') || at[label] == ' '))
 			label++;
 		if (memmem(at, label, KEY, sizeof KEY - 1))
 			return true;
@@ -427,7 +473,8 @@ const char *policy_mask_content(const struct policy *p, int rule, size_t *length
 	return p->rules[rule].content;
 }
 
-bool policy_mask_in(const struct policy *p, const char *directory, size_t i, const char **name, int *rule)
+bool policy_mask_in(
+	const struct policy *p, const char *directory, size_t i, const char **name, int *rule)
 {
 	size_t length;
 
@@ -437,9 +484,11 @@ bool policy_mask_in(const struct policy *p, const char *directory, size_t i, con
 		const struct rule *candidate = &p->rules[r];
 		size_t above = (size_t)(candidate->last - candidate->pattern);
 
-		if (candidate->effect != EFFECT_MASK || strncmp(candidate->pattern, directory, length) != 0)
+		if (candidate->effect != EFFECT_MASK ||
+			strncmp(candidate->pattern, directory, length) != 0)
 			continue;
-		if (length == 0 ? above != 0 : above != length + 1 || candidate->pattern[length] != '/')
+		if (length == 0 ? above != 0
+				: above != length + 1 || candidate->pattern[length] != '/')
 			continue;
 		if (i-- == 0) {
 			*name = candidate->last;

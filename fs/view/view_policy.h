@@ -31,10 +31,10 @@ enum { POLICY_RULE_NONE = -1, POLICY_RULES_MAX = 4096 };
 enum policy_content { POLICY_HOLDS_ANYTHING, POLICY_HOLDS_KEY, POLICY_HOLDS_TOKEN };
 
 struct policy_verdict {
-	uint8_t decision;   /* enum policy_decision */
-	uint8_t exact;      /* a path written out matched this very path */
-	uint16_t depth;     /* how many components the matching part has */
-	int16_t rule;       /* index, or POLICY_RULE_NONE: hidden because never named */
+	uint8_t decision; /* enum policy_decision */
+	uint8_t exact;    /* a path written out matched this very path */
+	uint16_t depth;   /* how many components the matching part has */
+	int16_t rule;     /* index, or POLICY_RULE_NONE: hidden because never named */
 };
 
 struct policy;
@@ -50,7 +50,8 @@ void policy_free(struct policy *p);
  */
 int policy_show(struct policy *p, const char *id, const char *path);
 int policy_hide(struct policy *p, const char *id, const char *pattern, bool built_in);
-int policy_mask(struct policy *p, const char *id, const char *path, const void *content, size_t length);
+int policy_mask(
+	struct policy *p, const char *id, const char *path, const void *content, size_t length);
 
 /*
  * Adds a place where what a rule hides lies, too (it is a link to it). Events name that rule for
@@ -67,7 +68,8 @@ int policy_hide_secrets(struct policy *p);
 struct policy_verdict policy_decide(const struct policy *p, const char *path, bool runtime);
 
 /* Decides on path, whose last component is name, from the verdict on the directory above it. */
-struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name, bool runtime);
+struct policy_verdict policy_child(const struct policy *p, const struct policy_verdict *above,
+	const char *path, const char *name, bool runtime);
 
 /*
  * Where a rule about what a file holds hides a name, the caller looks into the file (a regular one;
@@ -76,7 +78,8 @@ struct policy_verdict policy_child(const struct policy *p, const struct policy_v
  */
 enum policy_content policy_rule_content(const struct policy *p, int rule);
 bool policy_content_found(enum policy_content content, const char *bytes, size_t length);
-struct policy_verdict policy_child_without(const struct policy *p, const struct policy_verdict *above, const char *path, const char *name);
+struct policy_verdict policy_child_without(const struct policy *p,
+	const struct policy_verdict *above, const char *path, const char *name);
 
 /* The rule that events name for a rule: itself, or the one that policy_hide_as() was given. */
 int policy_rule_shown(const struct policy *p, int rule);
@@ -94,7 +97,8 @@ const char *policy_mask_content(const struct policy *p, int rule, size_t *length
  * The i-th mask whose file lies directly in directory, as its name and rule; false when there are
  * no more.
  */
-bool policy_mask_in(const struct policy *p, const char *directory, size_t i, const char **name, int *rule);
+bool policy_mask_in(
+	const struct policy *p, const char *directory, size_t i, const char **name, int *rule);
 /*
  * Adds, as the last rule, the one by which a file with several names is hidden when they could not
  * all be looked for. Returns its number or -1.

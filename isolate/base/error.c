@@ -106,7 +106,8 @@ const char *error_sentence(const struct error *err, char *buffer, size_t size)
 	if (err->sys_errno != 0)
 		snprintf(kernel, sizeof kernel, " (%s: %s)", error_errno_name(err->sys_errno),
 			description ? description : "unknown to libc");
-	snprintf(buffer, size, "%s%s%s%s%s%s", err->context, err->context[0] && meaning[0] ? ": " : "", meaning, kernel,
-		remedy[0] ? "; " : "", remedy);
+	snprintf(buffer, size, "%s%s%s%s%s%s", err->context,
+		err->context[0] && meaning[0] ? ": " : "", meaning, kernel, remedy[0] ? "; " : "",
+		remedy);
 	return buffer;
 }

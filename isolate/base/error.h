@@ -22,11 +22,14 @@ enum failure {
 
 struct error {
 	enum failure code;
-	int sys_errno;      /* what the kernel said, or 0 */
-	char context[512];  /* what was tried, on what; UTF-8, one line */
+	int sys_errno;     /* what the kernel said, or 0 */
+	char context[512]; /* what was tried, on what; UTF-8, one line */
 };
 
-#define ERROR_INIT { FAILURE_NONE, 0, "" }
+#define ERROR_INIT \
+	{ \
+		FAILURE_NONE, 0, "" \
+	}
 
 /*
  * Fills *err (which may be NULL) and returns -1, so that a failing function can end with `return

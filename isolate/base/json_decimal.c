@@ -23,7 +23,8 @@ static int64_t read_exponent(const char *text, size_t length)
 	bool negative = length > 0 && text[0] == '-';
 	int64_t value = 0;
 
-	for (size_t i = length > 0 && (text[0] == '-' || text[0] == '+'); i < length && is_digit(text[i]); i++)
+	for (size_t i = length > 0 && (text[0] == '-' || text[0] == '+');
+		i < length && is_digit(text[i]); i++)
 		if (value < EXPONENT_MOST)
 			value = value * 10 + (text[i] - '0');
 	if (value > EXPONENT_MOST)

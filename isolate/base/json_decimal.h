@@ -18,9 +18,9 @@
 struct decimal {
 	/* first significant digit; a point may stand among them and does not count */
 	const char *digits;
-	uint32_t count;      /* of significant digits */
+	uint32_t count; /* of significant digits */
 	int64_t point;
-	int sign;            /* -1, 0, 1 */
+	int sign; /* -1, 0, 1 */
 };
 
 /*

@@ -25,10 +25,15 @@
 #include "isolate/base/text.h"
 
 const struct json_gate_rules JSON_GATE_DOCUMENT = {
-	.max_bytes = (size_t)1 << 20, .max_depth = 64, .must_be_object = true,
+	.max_bytes = (size_t)1 << 20,
+	.max_depth = 64,
+	.must_be_object = true,
 };
 const struct json_gate_rules JSON_GATE_ARGUMENTS = {
-	.max_bytes = (size_t)16 << 20, .max_depth = 512, .allow_nul = true, .must_be_object = true,
+	.max_bytes = (size_t)16 << 20,
+	.max_depth = 512,
+	.allow_nul = true,
+	.must_be_object = true,
 };
 
 enum {
@@ -64,8 +69,8 @@ struct gate {
  * Writes why, and where: the byte (counted from 0), and the line when there is more than one.
  * Returns false.
  */
-__attribute__((format(printf, 3, 4)))
-static bool refuse(struct gate *g, size_t offset, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool refuse(
+	struct gate *g, size_t offset, const char *format, ...)
 {
 	char what[160], where[80] = "";
 	size_t line = 1, used;
@@ -144,7 +149,8 @@ static bool read_escape(struct gate *g, size_t *at, uint32_t *code_point)
 	*code_point = (uint32_t)unit;
 	if (unit < 0xd800 || unit > 0xdfff)
 		return true;
-	if (unit < 0xdc00 && g->length - *at >= 6 && g->text[*at] == '\\' && g->text[*at + 1] == 'u')
+	if (unit < 0xdc00 && g->length - *at >= 6 && g->text[*at] == '\\' &&
+		g->text[*at + 1] == 'u')
 		low = hex_four(g, *at + 2);
 	if (low < 0xdc00 || low > 0xdfff)
 		return refuse(g, start, "lone surrogate escape");
@@ -178,7 +184,8 @@ static bool read_character(struct gate *g, size_t *at, uint32_t *code_point, boo
 		return refuse(g, *at, "raw control character 0x%02X in a string", c);
 	size = text_decode(g->text + *at, g->length - *at, code_point, &cut);
 	if (size == 0)
-		return refuse(g, *at, "%s (byte 0x%02X)", cut ? "unfinished UTF-8" : "invalid UTF-8", c);
+		return refuse(
+			g, *at, "%s (byte 0x%02X)", cut ? "unfinished UTF-8" : "invalid UTF-8", c);
 	*at += size;
 	return true;
 }
@@ -195,8 +202,9 @@ static bool read_string(struct gate *g, uint32_t *hash)
 	g->at++;
 	while (!end) {
 		if (!hash) { /* nothing to add up: run over plain bytes */
-			while (g->at < g->length && g->text[g->at] >= 0x20 && g->text[g->at] < 0x80 && g->text[g->at] != '"' &&
-			       g->text[g->at] != '\\')
+			while (g->at < g->length && g->text[g->at] >= 0x20 &&
+				g->text[g->at] < 0x80 && g->text[g->at] != '"' &&
+				g->text[g->at] != '\\')
 				g->at++;
 		}
 		if (!read_character(g, &g->at, &code_point, &end))
@@ -221,7 +229,8 @@ static int compare_text(struct gate *g, size_t first, size_t second)
 	first++;
 	second++;
 	for (;;) {
-		if (!read_character(g, &first, &one, &one_ends) || !read_character(g, &second, &other, &other_ends))
+		if (!read_character(g, &first, &one, &one_ends) ||
+			!read_character(g, &second, &other, &other_ends))
 			return 0;
 		if (one_ends || other_ends)
 			return (int)other_ends - (int)one_ends;
@@ -264,7 +273,8 @@ static bool refuse_duplicate(struct gate *g, size_t offset)
 		used += at - start;
 	}
 	key[used] = '\0';
-	return refuse(g, offset, "duplicate key \"%s%s", key, g->text[at - 1] == '"' ? "\"" : "...\"");
+	return refuse(
+		g, offset, "duplicate key \"%s%s", key, g->text[at - 1] == '"' ? "\"" : "...\"");
 }
 
 /*
@@ -314,8 +324,10 @@ static bool read_key(struct gate *g)
 		struct key *keys;
 
 		if (g->key_count >= KEYS_LIMIT)
-			return refuse(g, offset, "more than %d keys in the objects that are open", KEYS_LIMIT);
-		keys = g->keys == g->at_hand ? malloc(capacity * sizeof *keys) : realloc(g->keys, capacity * sizeof *keys);
+			return refuse(g, offset, "more than %d keys in the objects that are open",
+				KEYS_LIMIT);
+		keys = g->keys == g->at_hand ? malloc(capacity * sizeof *keys)
+					     : realloc(g->keys, capacity * sizeof *keys);
 		if (!keys)
 			return refuse(g, offset, "no memory to compare the keys");
 		if (g->keys == g->at_hand)
@@ -389,7 +401,8 @@ static bool read_separator(struct gate *g, enum expect *expect)
 		return true;
 	}
 	if (c != (object ? '}' : ']'))
-		return refuse(g, g->at, object ? "a comma or } was expected" : "a comma or ] was expected");
+		return refuse(g, g->at,
+			object ? "a comma or } was expected" : "a comma or ] was expected");
 	g->at++;
 	g->depth--;
 	*expect = g->depth ? COMMA_OR_END : NOTHING;
@@ -425,7 +438,8 @@ static bool read_document(struct gate *g)
 			return expect == NOTHING || refuse(g, g->at, "the text ends too early");
 		switch (expect) {
 		case VALUE_OR_END:
-			good = g->text[g->at] == ']' ? read_separator(g, &expect) : read_value(g, &expect);
+			good = g->text[g->at] == ']' ? read_separator(g, &expect)
+						     : read_value(g, &expect);
 			break;
 		case A_VALUE:
 			if (g->depth == 0 && g->rules->must_be_object && g->text[g->at] != '{')
@@ -459,7 +473,8 @@ static bool read_document(struct gate *g)
 	}
 }
 
-bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length, char *reason, size_t reason_size)
+bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length,
+	char *reason, size_t reason_size)
 {
 	struct gate g;
 	bool good;

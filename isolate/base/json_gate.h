@@ -23,7 +23,7 @@ struct json_gate_rules {
 };
 
 /* What a document must keep to when cJSON is to read it. */
-extern const struct json_gate_rules JSON_GATE_DOCUMENT;  /* 1 MiB, depth 64, object, no NUL */
+extern const struct json_gate_rules JSON_GATE_DOCUMENT; /* 1 MiB, depth 64, object, no NUL */
 /* 16 MiB, depth 512, object, NUL escape allowed */
 extern const struct json_gate_rules JSON_GATE_ARGUMENTS;
 
@@ -35,7 +35,8 @@ extern const struct json_gate_rules JSON_GATE_ARGUMENTS;
  * refused; so are numbers like 1e999 that no double can hold, and more than 2^20 keys in the
  * objects open at one time. Integers may have any length.
  */
-bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length, char *reason, size_t reason_size);
+bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length,
+	char *reason, size_t reason_size);
 
 /*
  * The number grammar of RFC 8259, for the gate.

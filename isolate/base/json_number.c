@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers by grammar, without strtod(3): that follows the locale, needs a terminated copy, and takes much that is no JSON.
+ * Numbers by grammar, without strtod(3): that follows the locale, needs a terminated copy, and
+ * takes much that is no JSON.
  *
- * A number that has a fraction or an exponent and lies beyond the range of a double is refused although the grammar has it: parsers
- * read 1e999 as null, as infinity or as an error. Where the range ends is decided on the digits. Plain integers may have any
- * length.
+ * A number that has a fraction or an exponent and lies beyond the range of a double is refused
+ * although the grammar has it: parsers read 1e999 as null, as infinity or as an error. Where the
+ * range ends is decided on the digits. Plain integers may have any length.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,7 +30,8 @@ static size_t count_digits(const unsigned char *text, size_t length)
  * is beyond a double. Where the first digits settle it they decide; the rest is closer to the edge
  * than any parser need agree on.
  */
-static bool beyond_double(const unsigned char *digits, size_t whole, size_t fraction, int64_t exponent)
+static bool beyond_double(
+	const unsigned char *digits, size_t whole, size_t fraction, int64_t exponent)
 {
 	/* of 2^1024 - 2^970, where rounding goes to infinity */
 	static const char edge[] = "17976931348623158079";

@@ -23,9 +23,9 @@
 struct reading {
 	struct json_tree *tree;
 	const char *text;
-	size_t length, at, used;     /* used: of strings */
+	size_t length, at, used; /* used: of strings */
 	uint32_t capacity;
-	uint32_t open;               /* innermost open container, or NOBODY */
+	uint32_t open; /* innermost open container, or NOBODY */
 };
 
 static struct json_node *new_node(struct reading *r, enum json_kind kind)
@@ -47,7 +47,9 @@ static struct json_node *new_node(struct reading *r, enum json_kind kind)
 		r->capacity = capacity;
 	}
 	grown = &t->nodes[t->count++];
-	*grown = (struct json_node){ .kind = (uint8_t)kind, .end = t->count, .raw = (uint32_t)r->at };
+	*grown = (struct json_node){
+		.kind = (uint8_t)kind, .end = t->count, .raw = (uint32_t)r->at
+	};
 	return grown;
 }
 
@@ -112,7 +114,8 @@ static size_t unescape(const char *text, size_t from, size_t to, char *out)
 		point = hex4(text + from + 2);
 		from += 6;
 		if (point >= 0xd800 && point < 0xdc00 && from + 6 <= to) {
-			point = 0x10000 + ((point - 0xd800) << 10) + ((hex4(text + from + 2) - 0xdc00) & 0x3ff);
+			point = 0x10000 + ((point - 0xd800) << 10) +
+				((hex4(text + from + 2) - 0xdc00) & 0x3ff);
 			from += 6;
 		}
 		used += put_utf8(out + used, point);
@@ -152,7 +155,11 @@ static int read_string(struct reading *r)
 static int read_plain(struct reading *r)
 {
 	char first = r->text[r->at];
-	struct json_node *node = new_node(r, first == 'n' ? JSON_NULL : first == 't' ? JSON_TRUE : first == 'f' ? JSON_FALSE : JSON_NUMBER);
+	struct json_node *node = new_node(r,
+		first == 'n'           ? JSON_NULL
+			: first == 't' ? JSON_TRUE
+			: first == 'f' ? JSON_FALSE
+				       : JSON_NUMBER);
 	size_t end = r->at;
 
 	if (!node)
@@ -209,7 +216,9 @@ int json_tree_read(struct json_tree *t, const char *text, size_t length)
 			close_container(&r);
 			continue;
 		}
-		status = c == '"' ? read_string(&r) : c == '{' || c == '[' ? open_container(&r) : read_plain(&r);
+		status = c == '"'              ? read_string(&r)
+			: c == '{' || c == '[' ? open_container(&r)
+					       : read_plain(&r);
 		if (status == 0 && parent != NOBODY)
 			t->nodes[parent].count++;
 	}
@@ -235,7 +244,8 @@ bool json_tree_is(const struct json_tree *t, uint32_t string, const char *text)
 {
 	const struct json_node *node = &t->nodes[string];
 
-	return node->kind == JSON_STRING && node->length == strlen(text) && memcmp(node->bytes, text, node->length) == 0;
+	return node->kind == JSON_STRING && node->length == strlen(text) &&
+		memcmp(node->bytes, text, node->length) == 0;
 }
 
 uint32_t json_tree_member(const struct json_tree *t, uint32_t object, const char *key)
@@ -286,7 +296,8 @@ static int compare_keys(const void *a, const void *b, void *nodes)
 
 static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out);
 
-static void write_object(const struct json_tree *t, uint32_t object, bool normal, struct buffer *out)
+static void write_object(
+	const struct json_tree *t, uint32_t object, bool normal, struct buffer *out)
 {
 	const struct json_node *node = &t->nodes[object];
 	uint32_t *keys = calloc(node->count + 1, sizeof *keys), count = 0;
@@ -352,7 +363,8 @@ void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *o
 
 static size_t skip_space(const char *text, size_t length, size_t at)
 {
-	while (at < length && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
+	while (at < length &&
+		(text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
 		at++;
 	return at;
 }
@@ -391,7 +403,8 @@ static size_t skip_value(const char *text, size_t length, size_t at)
 	return at;
 }
 
-bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key, struct json_slice *value)
+bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key,
+	struct json_slice *value)
 {
 	size_t i = skip_space(object, length, *at), end;
 
@@ -407,7 +420,9 @@ bool json_slice_next(const char *object, size_t length, size_t *at, struct json_
 	i = skip_space(object, length, i + 1);
 	end = skip_value(object, length, i);
 	*at = end;
-	while (end > i && (object[end - 1] == ' ' || object[end - 1] == '\t' || object[end - 1] == '\n' || object[end - 1] == '\r'))
+	while (end > i &&
+		(object[end - 1] == ' ' || object[end - 1] == '\t' || object[end - 1] == '\n' ||
+			object[end - 1] == '\r'))
 		end--;
 	*value = (struct json_slice){ object + i, end - i };
 	return end > i;
@@ -424,7 +439,9 @@ bool json_slice_item(const char *array, size_t length, size_t *at, struct json_s
 		return false;
 	end = skip_value(array, length, i);
 	*at = end;
-	while (end > i && (array[end - 1] == ' ' || array[end - 1] == '\t' || array[end - 1] == '\n' || array[end - 1] == '\r'))
+	while (end > i &&
+		(array[end - 1] == ' ' || array[end - 1] == '\t' || array[end - 1] == '\n' ||
+			array[end - 1] == '\r'))
 		end--;
 	*item = (struct json_slice){ array + i, end - i };
 	return end > i;
@@ -445,12 +462,14 @@ bool json_slice_is(struct json_slice slice, const char *string)
 {
 	size_t length = strlen(string);
 
-	return slice.text && slice.length == length + 2 && slice.text[0] == '"' && memcmp(slice.text + 1, string, length) == 0;
+	return slice.text && slice.length == length + 2 && slice.text[0] == '"' &&
+		memcmp(slice.text + 1, string, length) == 0;
 }
 
 bool json_slice_copy(struct json_slice slice, char *out, size_t size)
 {
-	if (!slice.text || slice.length < 2 || slice.text[0] != '"' || slice.length - 2 >= size || memchr(slice.text, '\\', slice.length))
+	if (!slice.text || slice.length < 2 || slice.text[0] != '"' || slice.length - 2 >= size ||
+		memchr(slice.text, '\\', slice.length))
 		return false;
 	memcpy(out, slice.text + 1, slice.length - 2);
 	out[slice.length - 2] = '\0';

@@ -16,24 +16,32 @@
 
 #include "isolate/base/json_write.h"
 
-enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_kind {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 struct json_node {
-	uint8_t kind;                /* enum json_kind */
+	uint8_t kind; /* enum json_kind */
 	/* index behind its subtree: the next sibling, if there is one */
 	uint32_t end;
-	uint32_t count;              /* of items or members */
-	uint32_t raw, raw_length;    /* where it stands in the text */
-	uint32_t length;             /* of a string's unescaped bytes */
-	const char *bytes;           /* a string's unescaped bytes, not terminated */
+	uint32_t count;           /* of items or members */
+	uint32_t raw, raw_length; /* where it stands in the text */
+	uint32_t length;          /* of a string's unescaped bytes */
+	const char *bytes;        /* a string's unescaped bytes, not terminated */
 };
 
 struct json_tree {
-	const char *text;            /* borrowed: must live as long as the tree */
+	const char *text; /* borrowed: must live as long as the tree */
 	/* [0] is the root; the members of an object are key, value, key, value, ... */
 	struct json_node *nodes;
 	uint32_t count;
-	char *strings;               /* what had to be unescaped */
+	char *strings; /* what had to be unescaped */
 };
 
 #define JSON_TREE_NODES_MAX (1u << 21)
@@ -93,7 +101,8 @@ struct json_slice {
  * Steps through the members of an object: *at is 0 before the first. Returns false after the last.
  * key is without its quotes, as it was written; a key written with escapes is no key of ours.
  */
-bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key, struct json_slice *value);
+bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key,
+	struct json_slice *value);
 
 /* Steps through the items of an array in the same way. */
 bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item);

@@ -178,7 +178,8 @@ void json_close_array(struct json_writer *w)
 static void add_unit(struct buffer *out, uint32_t unit)
 {
 	static const char digits[] = "0123456789abcdef";
-	char text[6] = { '\\', 'u', digits[unit >> 12 & 15], digits[unit >> 8 & 15], digits[unit >> 4 & 15], digits[unit & 15] };
+	char text[6] = { '\\', 'u', digits[unit >> 12 & 15], digits[unit >> 8 & 15],
+		digits[unit >> 4 & 15], digits[unit & 15] };
 
 	buffer_add(out, text, sizeof text);
 }
@@ -186,8 +187,12 @@ static void add_unit(struct buffer *out, uint32_t unit)
 /* Writes one character as an escape, above the first plane as a pair of them. */
 static void add_escape(struct buffer *out, uint32_t code_point)
 {
-	static const char short_form[0x20] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
-	char letter = code_point < 0x20 ? short_form[code_point] : code_point == '"' || code_point == '\\' ? (char)code_point : '\0';
+	static const char short_form[0x20] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
+	};
+	char letter = code_point < 0x20                   ? short_form[code_point]
+		: code_point == '"' || code_point == '\\' ? (char)code_point
+							  : '\0';
 
 	if (letter) {
 		char pair[2] = { '\\', letter };

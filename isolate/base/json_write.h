@@ -15,14 +15,17 @@
 #include <stdint.h>
 
 struct buffer {
-	char *data;      /* NUL-terminated whenever length > 0; owned */
-	size_t length;   /* bytes, without the NUL */
+	char *data;    /* NUL-terminated whenever length > 0; owned */
+	size_t length; /* bytes, without the NUL */
 	size_t capacity;
-	size_t cap;      /* most bytes it may hold; 0 = 1 GiB */
+	size_t cap; /* most bytes it may hold; 0 = 1 GiB */
 	bool failed;
 };
 
-#define BUFFER_INIT { NULL, 0, 0, 0, false }
+#define BUFFER_INIT \
+	{ \
+		NULL, 0, 0, 0, false \
+	}
 
 /* Frees what the buffer holds and makes it empty again. */
 void buffer_free(struct buffer *b);
@@ -38,7 +41,7 @@ void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((for
 struct json_writer {
 	struct buffer *out;
 	unsigned depth;
-	uint32_t has_item;  /* bit n: level n already holds an item */
+	uint32_t has_item; /* bit n: level n already holds an item */
 	bool after_key;
 };
 
@@ -48,7 +51,7 @@ void json_close_object(struct json_writer *w);
 void json_open_array(struct json_writer *w);
 void json_close_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *key);
-void json_string(struct json_writer *w, const char *text);               /* NULL writes null */
+void json_string(struct json_writer *w, const char *text); /* NULL writes null */
 void json_bytes(struct json_writer *w, const void *bytes, size_t length);
 void json_integer(struct json_writer *w, int64_t value);
 void json_real(struct json_writer *w, double value, int decimals);

@@ -36,7 +36,8 @@ static bool try_path(char *path, size_t size, const char *directory, const char 
 {
 	int length = snprintf(path, size, "%s/%s", directory, name);
 
-	return length > 0 && (size_t)length < size && directory[0] == '/' && access(path, mode) == 0;
+	return length > 0 && (size_t)length < size && directory[0] == '/' &&
+		access(path, mode) == 0;
 }
 
 /* The directory of the running executable, or "" when the kernel does not say. */
@@ -58,13 +59,17 @@ int locate(enum own_file which, char *path, size_t size, struct error *err)
 
 	if (named && *named) {
 		if (try_path(path, size, named, FILES[which].name, FILES[which].access) ||
-		    try_path(path, size, named, FILES[which].in_build_tree, FILES[which].access))
+			try_path(
+				path, size, named, FILES[which].in_build_tree, FILES[which].access))
 			return 0;
-		return error_set(err, FAILURE_HELPER_MISSING, 0, "%s is not in %s (CORDON_LIBEXECDIR)", FILES[which].name, named);
+		return error_set(err, FAILURE_HELPER_MISSING, 0,
+			"%s is not in %s (CORDON_LIBEXECDIR)", FILES[which].name, named);
 	}
 	own_directory(beside, sizeof beside);
 	if (try_path(path, size, beside, FILES[which].in_build_tree, FILES[which].access) ||
-	    try_path(path, size, PKGLIBEXECDIR, FILES[which].name, FILES[which].access))
+		try_path(path, size, PKGLIBEXECDIR, FILES[which].name, FILES[which].access))
 		return 0;
-	return error_set(err, FAILURE_HELPER_MISSING, 0, "%s is neither beside the program (%.100s) nor in %s", FILES[which].name, beside, PKGLIBEXECDIR);
+	return error_set(err, FAILURE_HELPER_MISSING, 0,
+		"%s is neither beside the program (%.100s) nor in %s", FILES[which].name, beside,
+		PKGLIBEXECDIR);
 }

@@ -18,8 +18,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static int send_with(int flags, int socket, const void *bytes, size_t length, const int *fds,
-		     size_t fd_count)
+static int send_with(
+	int flags, int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
 {
 	struct iovec part = { (void *)bytes, length };
 	union {
@@ -65,7 +65,8 @@ static int take_descriptors(struct msghdr *message, int *fds, size_t capacity, s
 {
 	int status = 0;
 
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+		header = CMSG_NXTHDR(message, header)) {
 		size_t arrived;
 
 		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
@@ -86,14 +87,18 @@ static int take_descriptors(struct msghdr *message, int *fds, size_t capacity, s
 	return status;
 }
 
-ssize_t message_receive(int socket, void *bytes, size_t capacity, int *fds, size_t fd_capacity, size_t *fd_count)
+ssize_t message_receive(
+	int socket, void *bytes, size_t capacity, int *fds, size_t fd_capacity, size_t *fd_count)
 {
 	struct iovec part = { bytes, capacity };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int) * MESSAGE_MAX_FDS)];
 	} control;
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	struct msghdr message = { .msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof control };
 	ssize_t got;
 	int error = 0;
 
@@ -103,7 +108,8 @@ ssize_t message_receive(int socket, void *bytes, size_t capacity, int *fds, size
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -1;
-	if (take_descriptors(&message, fds, fd_capacity, fd_count) < 0 || (message.msg_flags & MSG_CTRUNC))
+	if (take_descriptors(&message, fds, fd_capacity, fd_count) < 0 ||
+		(message.msg_flags & MSG_CTRUNC))
 		error = EPROTO;
 	else if (message.msg_flags & MSG_TRUNC)
 		error = EMSGSIZE;

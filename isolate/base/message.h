@@ -33,6 +33,7 @@ int message_try(int socket, const void *bytes, size_t length, const int *fds, si
  * it does not fit, EPROTO when it brings more descriptors than fd_capacity (all of them are closed
  * then). Descriptors received are close-on-exec and belong to the caller.
  */
-ssize_t message_receive(int socket, void *bytes, size_t capacity, int *fds, size_t fd_capacity, size_t *fd_count);
+ssize_t message_receive(
+	int socket, void *bytes, size_t capacity, int *fds, size_t fd_capacity, size_t *fd_count);
 
 #endif

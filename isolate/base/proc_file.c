@@ -24,7 +24,8 @@ ssize_t proc_file_read(const char *path, char *text, size_t size)
 	size_t length = 0;
 	ssize_t got = fd < 0 ? -1 : 0;
 
-	while (fd >= 0 && length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
+	while (fd >= 0 && length < size - 1 &&
+		(got = read(fd, text + length, size - 1 - length)) > 0)
 		length += (size_t)got;
 	saved = errno;
 	if (fd >= 0)
@@ -129,7 +130,8 @@ bool proc_loadavg(const char *text, int *running, pid_t *newest)
 	int numbers[2];
 
 	/* "0.20 0.18 0.12 1/80 11206" */
-	if (sscanf(text, "%*s %*s %*s %9d/%*d %9d", &numbers[0], &numbers[1]) != 2 || numbers[1] < 0)
+	if (sscanf(text, "%*s %*s %*s %9d/%*d %9d", &numbers[0], &numbers[1]) != 2 ||
+		numbers[1] < 0)
 		return false;
 	*running = numbers[0];
 	*newest = (pid_t)numbers[1];
@@ -138,7 +140,8 @@ bool proc_loadavg(const char *text, int *running, pid_t *newest)
 
 pid_t proc_status_innermost(const char *text, unsigned *levels)
 {
-	const char *line = strstr(text, "\nNSpid:"), *next = line ? line + strlen("\nNSpid:") : NULL;
+	const char *line = strstr(text, "\nNSpid:"),
+		   *next = line ? line + strlen("\nNSpid:") : NULL;
 	unsigned count = 0;
 	long number = 0;
 

@@ -49,7 +49,17 @@ void proc_file_children(const char *path, pid_t *list, unsigned *count, unsigned
  * Fields of a stat file as proc_pid_stat(5) numbers them. From CPU_FIRST to CPU_LAST: its own and
  * its collected children's time, in user and system mode, in ticks.
  */
-enum proc_stat { PROC_STAT_PARENT = 4, PROC_STAT_FLAGS = 9, PROC_STAT_CPU_FIRST = 14, PROC_STAT_CPU_LAST = 17, PROC_STAT_THREADS = 20, PROC_STAT_VIRTUAL = 23, PROC_STAT_RESIDENT = 24, PROC_STAT_PROCESSOR = 39, PROC_STAT_EXIT_CODE = 52 };
+enum proc_stat {
+	PROC_STAT_PARENT = 4,
+	PROC_STAT_FLAGS = 9,
+	PROC_STAT_CPU_FIRST = 14,
+	PROC_STAT_CPU_LAST = 17,
+	PROC_STAT_THREADS = 20,
+	PROC_STAT_VIRTUAL = 23,
+	PROC_STAT_RESIDENT = 24,
+	PROC_STAT_PROCESSOR = 39,
+	PROC_STAT_EXIT_CODE = 52
+};
 
 /*
  * One of them, of 3 and more, in the text of a stat file; the name before them may hold anything. 0

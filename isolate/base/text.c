@@ -27,29 +27,28 @@ struct range {
 };
 
 static const struct range hidden[] = {
-	{ 0x0000, 0x001f },   /* C0, ESC among them */
-	{ 0x007f, 0x009f },   /* DEL, C1 */
-	{ 0x00ad, 0x00ad },   /* soft hyphen */
-	{ 0x034f, 0x034f },   /* combining grapheme joiner */
-	{ 0x061c, 0x061c },   /* Arabic letter mark (bidi) */
-	{ 0x115f, 0x1160 },   /* Hangul fillers */
-	{ 0x17b4, 0x17b5 },   /* Khmer inherent vowels */
-	{ 0x180b, 0x180f },   /* Mongolian variation selectors, vowel separator */
-	{ 0x200b, 0x200f },   /* zero width space, joiners, left-to-right and right-to-left marks */
-	{ 0x2028, 0x202e },   /* line and paragraph separator; bidi embeddings and overrides */
+	{ 0x0000, 0x001f }, /* C0, ESC among them */
+	{ 0x007f, 0x009f }, /* DEL, C1 */
+	{ 0x00ad, 0x00ad }, /* soft hyphen */
+	{ 0x034f, 0x034f }, /* combining grapheme joiner */
+	{ 0x061c, 0x061c }, /* Arabic letter mark (bidi) */
+	{ 0x115f, 0x1160 }, /* Hangul fillers */
+	{ 0x17b4, 0x17b5 }, /* Khmer inherent vowels */
+	{ 0x180b, 0x180f }, /* Mongolian variation selectors, vowel separator */
+	{ 0x200b, 0x200f }, /* zero width space, joiners, left-to-right and right-to-left marks */
+	{ 0x2028, 0x202e }, /* line and paragraph separator; bidi embeddings and overrides */
 	/* word joiner, invisible operators, bidi isolates, deprecated format characters */
-	{ 0x2060, 0x206f },
-	{ 0x3164, 0x3164 },   /* Hangul filler */
-	{ 0xe000, 0xf8ff },   /* private use */
-	{ 0xfdd0, 0xfdef },   /* noncharacters */
-	{ 0xfe00, 0xfe0f },   /* variation selectors */
-	{ 0xfeff, 0xfeff },   /* byte order mark, zero width no-break space */
-	{ 0xffa0, 0xffa0 },   /* halfwidth Hangul filler */
-	{ 0xfff0, 0xfffb },   /* unassigned default-ignorable, interlinear annotation */
-	{ 0x1bca0, 0x1bca3 }, /* shorthand format controls */
-	{ 0x1d173, 0x1d17a }, /* musical format controls */
-	{ 0xe0000, 0xe0fff }, /* tags, variation selectors supplement */
-	{ 0xf0000, 0x10ffff}, /* private use planes */
+	{ 0x2060, 0x206f }, { 0x3164, 0x3164 }, /* Hangul filler */
+	{ 0xe000, 0xf8ff },                     /* private use */
+	{ 0xfdd0, 0xfdef },                     /* noncharacters */
+	{ 0xfe00, 0xfe0f },                     /* variation selectors */
+	{ 0xfeff, 0xfeff },                     /* byte order mark, zero width no-break space */
+	{ 0xffa0, 0xffa0 },                     /* halfwidth Hangul filler */
+	{ 0xfff0, 0xfffb },    /* unassigned default-ignorable, interlinear annotation */
+	{ 0x1bca0, 0x1bca3 },  /* shorthand format controls */
+	{ 0x1d173, 0x1d17a },  /* musical format controls */
+	{ 0xe0000, 0xe0fff },  /* tags, variation selectors supplement */
+	{ 0xf0000, 0x10ffff }, /* private use planes */
 };
 
 bool text_is_hidden(uint32_t code_point)
@@ -148,7 +147,8 @@ static size_t write_form(char form[16], const char prefix[3], uint32_t value, un
  * *shown is then 0 when they may be shown as they are, else the number of bytes of the visible
  * form, which is in form.
  */
-static size_t look(const unsigned char *bytes, size_t length, enum text_lines lines, char form[16], size_t *shown)
+static size_t look(const unsigned char *bytes, size_t length, enum text_lines lines, char form[16],
+	size_t *shown)
 {
 	uint32_t code_point;
 	size_t size = text_decode(bytes, length, &code_point, NULL);
@@ -190,7 +190,8 @@ void text_visible(struct buffer *out, const void *bytes, size_t length, enum tex
 		buffer_add(out, text + plain, at - plain);
 }
 
-char *text_visible_into(char *out, size_t out_size, const void *bytes, size_t length, enum text_lines lines)
+char *text_visible_into(
+	char *out, size_t out_size, const void *bytes, size_t length, enum text_lines lines)
 {
 	static const char dots[] = "...";
 	const unsigned char *text = bytes;

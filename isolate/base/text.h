@@ -17,8 +17,8 @@
 #include "isolate/base/json_write.h"
 
 enum text_lines {
-	TEXT_ONE_LINE,  /* newline and tab are escaped as well */
-	TEXT_LINES      /* newline and tab pass */
+	TEXT_ONE_LINE, /* newline and tab are escaped as well */
+	TEXT_LINES     /* newline and tab pass */
 };
 
 /* Appends the visible form of length bytes to out. */
@@ -28,7 +28,8 @@ void text_visible(struct buffer *out, const void *bytes, size_t length, enum tex
  * The same into size bytes of the caller's, without allocating: always NUL-terminated, and what
  * does not fit is cut after a whole character and marked "...". Returns out.
  */
-char *text_visible_into(char *out, size_t out_size, const void *bytes, size_t length, enum text_lines lines);
+char *text_visible_into(
+	char *out, size_t out_size, const void *bytes, size_t length, enum text_lines lines);
 
 /* Whether a character is one of those that are shown as <U+...>. Newline and tab are. */
 bool text_is_hidden(uint32_t code_point);
@@ -38,6 +39,7 @@ bool text_is_hidden(uint32_t code_point);
  * length in bytes (1-4) and sets *code_point, or returns 0 when the bytes at hand are no valid
  * sequence; *truncated (may be NULL) then says whether more bytes could make it one.
  */
-size_t text_decode(const unsigned char *bytes, size_t length, uint32_t *code_point, bool *truncated);
+size_t text_decode(
+	const unsigned char *bytes, size_t length, uint32_t *code_point, bool *truncated);
 
 #endif

@@ -18,7 +18,8 @@ int thread_start(pthread_t *thread, bool detached, void *(*work)(void *), void *
 	int error;
 
 	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+	pthread_attr_setdetachstate(
+		&attributes, detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
 	pthread_attr_setstacksize(&attributes, THREAD_STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -30,7 +30,9 @@ int trace_open(const char *process, struct error *err)
 	if (!path || !*path || trace_fd >= 0)
 		return 0;
 	trace_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-	return trace_fd < 0 ? error_set(err, FAILURE_PATH_MISSING, errno, "opening %s (" TRACE_VARIABLE ")", path) : 0;
+	return trace_fd < 0 ? error_set(err, FAILURE_PATH_MISSING, errno,
+				      "opening %s (" TRACE_VARIABLE ")", path)
+			    : 0;
 }
 
 void trace_adopt(int fd, const char *process)
@@ -54,9 +56,10 @@ void trace_write(const char *room, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	length = snprintf(line, sizeof line, "%02d:%02d:%02d.%06ld %s[%d] %s: ", day.tm_hour, day.tm_min,
-			  day.tm_sec, now.tv_nsec / 1000, trace_process, (int)getpid(), room);
-	text_visible_into(line + length, sizeof line - (size_t)length - 1, message, strlen(message), TEXT_ONE_LINE);
+	length = snprintf(line, sizeof line, "%02d:%02d:%02d.%06ld %s[%d] %s: ", day.tm_hour,
+		day.tm_min, day.tm_sec, now.tv_nsec / 1000, trace_process, (int)getpid(), room);
+	text_visible_into(line + length, sizeof line - (size_t)length - 1, message, strlen(message),
+		TEXT_ONE_LINE);
 	strcat(line, "\n");
 	/* A full disk must not end what is being traced. */
 	if (write(trace_fd, line, strlen(line)) < 0)

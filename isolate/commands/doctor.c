@@ -71,7 +71,8 @@ static void explain_apparmor(struct finding *f)
 	char value[8] = "", program[PATH_MAX];
 	ssize_t length;
 	size_t used;
-	int fd = open("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", O_RDONLY | O_CLOEXEC);
+	int fd = open(
+		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -83,9 +84,12 @@ static void explain_apparmor(struct finding *f)
 	program[length > 0 ? length : 0] = '\0';
 	used = strlen(f->text);
 	snprintf(f->text + used, sizeof f->text - used,
-		 "\n    kernel.apparmor_restrict_unprivileged_userns is 1. This profile, as /etc/apparmor.d/cordon, lifts it for cordon alone"
-		 " (then: apparmor_parser -r /etc/apparmor.d/cordon):\n"
-		 "      abi <abi/4.0>,\n      profile cordon \"%.300s\" flags=(unconfined) {\n        userns,\n      }", program);
+		"\n    kernel.apparmor_restrict_unprivileged_userns is 1. This profile, as "
+		"/etc/apparmor.d/cordon, lifts it for cordon alone"
+		" (then: apparmor_parser -r /etc/apparmor.d/cordon):\n"
+		"      abi <abi/4.0>,\n      profile cordon \"%.300s\" flags=(unconfined) {\n      "
+		"  userns,\n      }",
+		program);
 }
 
 static void check_tier(const char *name, struct finding *f)
@@ -118,7 +122,9 @@ static void check_subprocess(const struct patient *p, struct finding *f)
 static void check_python(const struct patient *p, struct finding *f)
 {
 	static const char BODY[] = "return 6 * 7\n";
-	const struct program program = { .kind = PROGRAM_BODY, .text = BODY, .length = sizeof BODY - 1 };
+	const struct program program = {
+		.kind = PROGRAM_BODY, .text = BODY, .length = sizeof BODY - 1
+	};
 	const struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
 	const struct tier *tier = tier_find("namespace", &err);
@@ -130,13 +136,17 @@ static void check_python(const struct patient *p, struct finding *f)
 	options_init(&options, FOR_EXEC);
 	if (!python)
 		error_set(&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
-	else if (tier && options_set(&options, FOR_EXEC, "python", p->python, &err) == 0 && python_find(p->python, python, &err) == 0 &&
-		 record_init(&result, &err) == 0) {
+	else if (tier && options_set(&options, FOR_EXEC, "python", p->python, &err) == 0 &&
+		python_find(p->python, python, &err) == 0 && record_init(&result, &err) == 0) {
 		status = tier->execute(&options, &program, &streams, 0, &result, &err);
 		if (status == 0 && !result.success)
-			status = error_set(&err, FAILURE_RUNNER_BROKEN, 0, "a body that returns 42 failed: %.200s", result.error.length ? result.error.data : "");
+			status = error_set(&err, FAILURE_RUNNER_BROKEN, 0,
+				"a body that returns 42 failed: %.200s",
+				result.error.length ? result.error.data : "");
 		if (status == 0)
-			snprintf(f->text, sizeof f->text, "%.200s runs bodies in the tier namespace (%.0f ms)", python->path, (double)result.duration_us / 1000);
+			snprintf(f->text, sizeof f->text,
+				"%.200s runs bodies in the tier namespace (%.0f ms)", python->path,
+				(double)result.duration_us / 1000);
 		record_free(&result);
 	}
 	options_free(&options);
@@ -151,7 +161,8 @@ static void check_python(const struct patient *p, struct finding *f)
  */
 static void check_view(const struct patient *p, struct finding *f)
 {
-	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)"test -d /view && ls /view >/dev/null", NULL };
+	char *argv[] = { (char *)"/bin/sh", (char *)"-c",
+		(char *)"test -d /view && ls /view >/dev/null", NULL };
 	const struct program program = { .kind = PROGRAM_COMMAND, .argv = argv };
 	const struct streams streams = STREAMS_CAPTURE;
 	struct error err = ERROR_INIT;
@@ -162,21 +173,27 @@ static void check_view(const struct patient *p, struct finding *f)
 
 	(void)p;
 	options_init(&options, FOR_RUN);
-	if (tier && options_set(&options, FOR_RUN, "ro", "/usr/bin:/view", &err) == 0 && record_init(&result, &err) == 0) {
+	if (tier && options_set(&options, FOR_RUN, "ro", "/usr/bin:/view", &err) == 0 &&
+		record_init(&result, &err) == 0) {
 		status = tier->execute(&options, &program, &streams, 0, &result, &err);
 		if (status == 0 && (!result.success || result.view.opened == 0))
-			status = error_set(&err, FAILURE_FUSE_UNAVAILABLE, 0, "a program could not list a directory through the view");
+			status = error_set(&err, FAILURE_FUSE_UNAVAILABLE, 0,
+				"a program could not list a directory through the view");
 		record_free(&result);
 	}
 	options_free(&options);
 	if (status == 0) {
-		snprintf(f->text, sizeof f->text, "paths that are named are shown through FUSE in a user namespace: hidden things are absent, every open can be seen");
+		snprintf(f->text, sizeof f->text,
+			"paths that are named are shown through FUSE in a user namespace: hidden "
+			"things are absent, every open can be seen");
 		return;
 	}
 	missing(f, &err);
 	snprintf(f->text + strlen(f->text), sizeof f->text - strlen(f->text),
-		 "\n    Without it --ro needs --view bind, which loses this: nothing below a named path is hidden (--hide, --mask and the built-in secrets),"
-		 " no event says what was opened, host sockets there can be connected to, and there is no --scratch");
+		"\n    Without it --ro needs --view bind, which loses this: nothing below a named "
+		"path is hidden (--hide, --mask and the built-in secrets),"
+		" no event says what was opened, host sockets there can be connected to, and there "
+		"is no --scratch");
 }
 
 static void check_scratch(const struct patient *p, struct finding *f)
@@ -187,7 +204,8 @@ static void check_scratch(const struct patient *p, struct finding *f)
 	if (scratch_check(-1, &err) < 0)
 		missing(f, &err);
 	else
-		snprintf(f->text, sizeof f->text, "a tmpfs here can hold what a program writes to a directory (--scratch)");
+		snprintf(f->text, sizeof f->text,
+			"a tmpfs here can hold what a program writes to a directory (--scratch)");
 }
 
 static void check_cgroup(const struct patient *p, struct finding *f)
@@ -197,10 +215,13 @@ static void check_cgroup(const struct patient *p, struct finding *f)
 	(void)p;
 	f->state = obstacle ? STATE_LESS : STATE_OK;
 	if (obstacle)
-		snprintf(f->text, sizeof f->text, "memory is held by a watchdog over the sum, every 20 ms, because %s. With systemd: systemd-run --user --scope -p Delegate=yes cordon ...",
-			 obstacle);
+		snprintf(f->text, sizeof f->text,
+			"memory is held by a watchdog over the sum, every 20 ms, because %s. With "
+			"systemd: systemd-run --user --scope -p Delegate=yes cordon ...",
+			obstacle);
 	else
-		snprintf(f->text, sizeof f->text, "memory and processes are held by a cgroup (version 2)");
+		snprintf(f->text, sizeof f->text,
+			"memory and processes are held by a cgroup (version 2)");
 }
 
 static void check_landlock(const struct patient *p, struct finding *f)
@@ -209,8 +230,10 @@ static void check_landlock(const struct patient *p, struct finding *f)
 
 	(void)p;
 	f->state = version >= 6 ? STATE_OK : STATE_LESS;
-	snprintf(f->text, sizeof f->text, "Landlock ABI %d: the tier subprocess %s keep its programs from signalling the user's other processes", version,
-		 version >= 6 ? "can" : "cannot");
+	snprintf(f->text, sizeof f->text,
+		"Landlock ABI %d: the tier subprocess %s keep its programs from signalling the "
+		"user's other processes",
+		version, version >= 6 ? "can" : "cannot");
 }
 
 static const struct {
@@ -269,8 +292,10 @@ static int examine(const struct options *o)
 		if (o->json)
 			write_json(&w, i, &f);
 		else
-			buffer_printf(&out, "%s%s  %-16s %s%s%s%s", i ? "\n" : "", WORDS[f.state], CHECKS[i].name, f.text, f.state == STATE_MISSING ? " [" : "",
-				      f.state == STATE_MISSING ? failure_name(f.error.code) : "", f.state == STATE_MISSING ? "]" : "");
+			buffer_printf(&out, "%s%s  %-16s %s%s%s%s", i ? "\n" : "", WORDS[f.state],
+				CHECKS[i].name, f.text, f.state == STATE_MISSING ? " [" : "",
+				f.state == STATE_MISSING ? failure_name(f.error.code) : "",
+				f.state == STATE_MISSING ? "]" : "");
 	}
 	if (o->json) {
 		json_close_array(&w);
@@ -292,7 +317,8 @@ int command_doctor(int argc, char **argv)
 	options_init(&options, FOR_DOCTOR);
 	at = options_parse(&options, FOR_DOCTOR, argc, argv, &help, &err);
 	if (!help && at >= 0 && at != argc)
-		at = error_set(&err, FAILURE_BAD_OPTION, 0, "doctor takes no words after its options (\"%.60s\")", argv[at]);
+		at = error_set(&err, FAILURE_BAD_OPTION, 0,
+			"doctor takes no words after its options (\"%.60s\")", argv[at]);
 	if (help)
 		status = print_command_help(FOR_DOCTOR);
 	else if (at < 0)

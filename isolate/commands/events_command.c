@@ -39,8 +39,8 @@
  */
 struct decisions {
 	FILE *file;
-	int64_t left;             /* bytes */
-	char *line;               /* the next one; length 0: none was read ahead */
+	int64_t left; /* bytes */
+	char *line;   /* the next one; length 0: none was read ahead */
 	size_t capacity, length;
 	struct event_line envelope;
 };
@@ -54,22 +54,26 @@ struct reading {
 	struct decisions decisions;
 };
 
-static bool print_line(struct reading *r, const struct event_line *envelope, const char *line, size_t length)
+static bool print_line(
+	struct reading *r, const struct event_line *envelope, const char *line, size_t length)
 {
 	/* Files are renamed under our hands: what was seen is not seen again. */
 	if (envelope->sequence <= r->last)
 		return true;
 	r->last = envelope->sequence;
-	return !event_filter_wants(&r->filter, envelope) || fwrite(line, 1, length, stdout) == length;
+	return !event_filter_wants(&r->filter, envelope) ||
+		fwrite(line, 1, length, stdout) == length;
 }
 
 static bool has_decision(struct decisions *d)
 {
 	ssize_t length;
 
-	while (d->length == 0 && d->left > 0 && (length = getline(&d->line, &d->capacity, d->file)) > 0) {
+	while (d->length == 0 && d->left > 0 &&
+		(length = getline(&d->line, &d->capacity, d->file)) > 0) {
 		d->left -= length;
-		if (d->line[length - 1] == '\n' && event_line_read(d->line, (size_t)length - 1, &d->envelope))
+		if (d->line[length - 1] == '\n' &&
+			event_line_read(d->line, (size_t)length - 1, &d->envelope))
 			d->length = (size_t)length;
 	}
 	return d->length > 0;
@@ -94,9 +98,11 @@ static bool print_file(struct reading *r, FILE *file)
 	while ((length = getline(&r->line, &r->capacity, file)) > 0) {
 		struct event_line envelope;
 
-		if (r->line[length - 1] != '\n' || !event_line_read(r->line, (size_t)length - 1, &envelope))
+		if (r->line[length - 1] != '\n' ||
+			!event_line_read(r->line, (size_t)length - 1, &envelope))
 			continue; /* the line that is being written */
-		if (!print_decisions(r, envelope.sequence) || !print_line(r, &envelope, r->line, (size_t)length))
+		if (!print_decisions(r, envelope.sequence) ||
+			!print_line(r, &envelope, r->line, (size_t)length))
 			return false;
 	}
 	return fflush(stdout) == 0;
@@ -127,14 +133,16 @@ static int log_open(struct log_files *l, const char *path, struct error *err)
 
 	l->fds = calloc(OLDEST + 1, sizeof *l->fds);
 	if (!l->fds)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the log of events");
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the log of events");
 	for (unsigned n = 0; n <= OLDEST; n++) {
 		int fd;
 
 		snprintf(name, sizeof name, n ? "%s.%u" : "%s", path, n);
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 && errno != ENOENT)
-			return error_set(err, FAILURE_PATH_MISSING, errno, "reading the log of events, %s", name);
+			return error_set(err, FAILURE_PATH_MISSING, errno,
+				"reading the log of events, %s", name);
 		if (fd < 0 && n > 0)
 			break;
 		if (fd < 0)
@@ -159,7 +167,8 @@ static int decisions_open(struct decisions *d, const char *log, struct error *er
 	if (!d->file && errno == ENOENT)
 		return 0;
 	if (!d->file || fstat(fileno(d->file), &st) != 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "reading the log of decisions, %s", path);
+		return error_set(
+			err, FAILURE_PATH_MISSING, errno, "reading the log of decisions, %s", path);
 	d->left = st.st_size;
 	return 0;
 }
@@ -179,19 +188,22 @@ static int print_log(struct reading *r, const char *path, struct error *err)
 	if (status == 0)
 		status = log_open(&log, path, err);
 	if (status == 0 && log.count == 0 && !r->decisions.file && !r->options->follow)
-		status = error_set(err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
+		status = error_set(
+			err, FAILURE_PATH_MISSING, ENOENT, "reading the log of events, %s", path);
 	for (size_t i = log.count; status == 0 && i-- > 0;) {
 		FILE *file = fdopen(log.fds[i], "r");
 
 		if (!file || !print_file(r, file))
-			status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
+			status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"writing events to standard output");
 		if (file) {
 			fclose(file);
 			log.fds[i] = -1;
 		}
 	}
 	if (status == 0 && (!print_decisions(r, UINT64_MAX) || fflush(stdout) != 0))
-		status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing events to standard output");
+		status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"writing events to standard output");
 	log_close(&log);
 	decisions_close(&r->decisions);
 	return status;
@@ -207,10 +219,15 @@ static bool ask_for_log(const char *socket_path, char *path, size_t size)
 	size_t length;
 	char *line;
 
-	if (client_open(&c, socket_path, &ignored) == 0 && client_send(&c, REQUEST, sizeof REQUEST - 1, NULL, 0, &ignored) == 0 && client_line(&c, -1, &line, &length, &ignored) > 0) {
+	if (client_open(&c, socket_path, &ignored) == 0 &&
+		client_send(&c, REQUEST, sizeof REQUEST - 1, NULL, 0, &ignored) == 0 &&
+		client_line(&c, -1, &line, &length, &ignored) > 0) {
 		struct json_slice result = json_slice_of(line, length, "result");
 
-		found = result.text && json_slice_copy(json_slice_of(result.text, result.length, "audit"), path, size) && path[0] == '/';
+		found = result.text &&
+			json_slice_copy(
+				json_slice_of(result.text, result.length, "audit"), path, size) &&
+			path[0] == '/';
 	}
 	client_close(&c);
 	return found;
@@ -221,7 +238,8 @@ static int subscribe(const struct reading *r, struct client *c, bool since, stru
 	_cleanup_buffer_ struct buffer request = BUFFER_INIT;
 	struct json_writer w;
 
-	buffer_add_text(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":");
+	buffer_add_text(&request,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":");
 	json_begin(&w, &request);
 	json_open_object(&w);
 	if (since) {
@@ -238,8 +256,9 @@ static int subscribe(const struct reading *r, struct client *c, bool since, stru
 	}
 	json_close_object(&w);
 	buffer_add_text(&request, "}\n");
-	return request.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
-				: client_send(c, request.data, request.length, NULL, 0, err);
+	return request.failed
+		? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
+		: client_send(c, request.data, request.length, NULL, 0, err);
 }
 
 static int follow(struct reading *r, bool since, struct error *err)
@@ -260,8 +279,11 @@ static int follow(struct reading *r, bool since, struct error *err)
 		}
 		event = json_slice_of(line, length, "params");
 		if (json_slice_of(line, length, "error").text)
-			status = error_set(err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
-		if (event.text && (fwrite(event.text, 1, event.length, stdout) != event.length || putchar('\n') == EOF || fflush(stdout) != 0))
+			status = error_set(
+				err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
+		if (event.text &&
+			(fwrite(event.text, 1, event.length, stdout) != event.length ||
+				putchar('\n') == EOF || fflush(stdout) != 0))
 			break; /* EPIPE: the reader ended the pipeline, which is no failure */
 	}
 	client_close(&c);
@@ -275,8 +297,10 @@ static int print_events(const struct options *o)
 	char path[PATH_MAX];
 	int status = 0;
 
-	if ((o->type_glob && strlen(o->type_glob) >= sizeof r.filter.type) || (o->subject && strlen(o->subject) >= sizeof r.filter.subject)) {
-		error_set(&err, FAILURE_BAD_OPTION, 0, "--type and --subject are shorter than that");
+	if ((o->type_glob && strlen(o->type_glob) >= sizeof r.filter.type) ||
+		(o->subject && strlen(o->subject) >= sizeof r.filter.subject)) {
+		error_set(
+			&err, FAILURE_BAD_OPTION, 0, "--type and --subject are shorter than that");
 		return answer_usage("events", &err, false);
 	}
 	snprintf(r.filter.type, sizeof r.filter.type, "%s", o->type_glob ? o->type_glob : "");
@@ -284,8 +308,12 @@ static int print_events(const struct options *o)
 	if (o->audit_file)
 		snprintf(path, sizeof path, "%s", o->audit_file);
 	if (!o->follow || o->since > 0) {
-		if (!o->audit_file && !(o->socket_path && ask_for_log(o->socket_path, path, sizeof path)) && !audit_default_path(path, sizeof path))
-			status = error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place to look for the log: set XDG_STATE_HOME or HOME, or give --audit");
+		if (!o->audit_file &&
+			!(o->socket_path && ask_for_log(o->socket_path, path, sizeof path)) &&
+			!audit_default_path(path, sizeof path))
+			status = error_set(&err, FAILURE_PATH_MISSING, 0,
+				"there is no place to look for the log: set XDG_STATE_HOME or "
+				"HOME, or give --audit");
 		else
 			status = print_log(&r, path, &err);
 	}

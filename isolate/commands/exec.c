@@ -64,7 +64,8 @@ static int perform(struct call *c, const char *path)
 	program.text = text.length ? text.data : "";
 	program.length = text.length;
 	if (c->options.daemon || c->options.watch) {
-		status = c->options.watch ? watch_execute(c->name, c->set, &c->options, &program) : remote_execute(c->name, c->set, &c->options, &program);
+		status = c->options.watch ? watch_execute(c->name, c->set, &c->options, &program)
+					  : remote_execute(c->name, c->set, &c->options, &program);
 		buffer_free(&text);
 		record_free(&result);
 		return status;
@@ -99,10 +100,15 @@ static int command(struct call *c, int argc, char **argv)
 	options_init(&c->options, c->set);
 	at = options_parse(&c->options, c->set, argc, argv, &help, &err);
 	if (!help && at >= 0 && argc - at != !c->options.list_rules)
-		at = error_set(&err, FAILURE_BAD_OPTION, 0, c->options.list_rules ? "--list-rules takes no FILE (%d were given)" :
-			       "one FILE with the body is needed, or - for standard input (%d were given)", argc - at);
+		at = error_set(&err, FAILURE_BAD_OPTION, 0,
+			c->options.list_rules ? "--list-rules takes no FILE (%d were given)"
+					      : "one FILE with the body is needed, or - for "
+						"standard input (%d were given)",
+			argc - at);
 	if (!help && at >= 0 && c->options.stdin_open && strcmp(argv[at], "-") == 0)
-		at = error_set(&err, FAILURE_BAD_OPTION, 0, "--stdin gives standard input to the body, so the body itself cannot be read from it");
+		at = error_set(&err, FAILURE_BAD_OPTION, 0,
+			"--stdin gives standard input to the body, so the body itself cannot be "
+			"read from it");
 	if (help)
 		status = print_command_help(c->set);
 	else if (at < 0)

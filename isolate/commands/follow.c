@@ -31,7 +31,9 @@ int follow_open(struct follow *f, const char *file, struct error *err)
 	if (!file)
 		return 0;
 	f->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-	return f->fd < 0 ? error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", file) : 0;
+	return f->fd < 0 ? error_set(err, FAILURE_PATH_MISSING, errno,
+				   "opening %s, to write events to", file)
+			 : 0;
 }
 
 void follow_close(struct follow *f)
@@ -62,7 +64,8 @@ static void write_line(struct follow *f, const char *text, size_t length)
 
 static bool is_word(struct json_slice value, const char *word)
 {
-	return value.text && value.length == strlen(word) + 2 && memcmp(value.text + 1, word, strlen(word)) == 0;
+	return value.text && value.length == strlen(word) + 2 &&
+		memcmp(value.text + 1, word, strlen(word)) == 0;
 }
 
 static uint64_t number(const cJSON *object, const char *key)
@@ -74,7 +77,8 @@ static uint64_t number(const cJSON *object, const char *key)
 
 void follow_event(struct follow *f, struct json_slice event)
 {
-	struct json_slice type = json_slice_of(event.text, event.length, "type"), data = json_slice_of(event.text, event.length, "data");
+	struct json_slice type = json_slice_of(event.text, event.length, "type"),
+			  data = json_slice_of(event.text, event.length, "data");
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	if (is_word(type, "events.dropped")) {
@@ -106,8 +110,11 @@ bool follow_take(struct follow *f, const char *line, size_t length)
 
 static void read_files(const cJSON *files, struct view_summary *v)
 {
-	const cJSON *top = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(files, "refused"), 0);
-	const cJSON *path = cJSON_GetObjectItemCaseSensitive(top, "path"), *rule = cJSON_GetObjectItemCaseSensitive(top, "rule"), *allow = cJSON_GetObjectItemCaseSensitive(top, "allow");
+	const cJSON *top =
+		cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(files, "refused"), 0);
+	const cJSON *path = cJSON_GetObjectItemCaseSensitive(top, "path"),
+		    *rule = cJSON_GetObjectItemCaseSensitive(top, "rule"),
+		    *allow = cJSON_GetObjectItemCaseSensitive(top, "allow");
 
 	v->denied = number(files, "denied");
 	if (!cJSON_IsString(path) || !cJSON_IsString(rule))
@@ -123,12 +130,15 @@ static void read_calls(const cJSON *refused, struct refused_calls *calls)
 	const cJSON *item;
 	size_t count = 0;
 
-	cJSON_ArrayForEach(item, refused) {
-		uint64_t times = cJSON_IsNumber(item) && item->valuedouble > 0 ? (uint64_t)item->valuedouble : 0;
+	cJSON_ArrayForEach (item, refused) {
+		uint64_t times = cJSON_IsNumber(item) && item->valuedouble > 0
+			? (uint64_t)item->valuedouble
+			: 0;
 
 		calls->total += times;
 		if (count < REFUSED_CALLS) {
-			strncpy(calls->top[count].name, item->string, sizeof calls->top[count].name - 1);
+			strncpy(calls->top[count].name, item->string,
+				sizeof calls->top[count].name - 1);
 			calls->top[count++].count = times;
 		}
 	}
@@ -142,7 +152,9 @@ void follow_summary(const struct follow *f)
 
 	if (!f->on)
 		return;
-	if (f->last.length > 0 && !f->last.failed && json_gate_check(&JSON_GATE_DOCUMENT, f->last.data, f->last.length, reason, sizeof reason))
+	if (f->last.length > 0 && !f->last.failed &&
+		json_gate_check(
+			&JSON_GATE_DOCUMENT, f->last.data, f->last.length, reason, sizeof reason))
 		tree = cJSON_ParseWithLength(f->last.data, f->last.length);
 	read_files(cJSON_GetObjectItemCaseSensitive(tree, "files"), &r.view);
 	read_calls(cJSON_GetObjectItemCaseSensitive(tree, "refused"), &r.calls);

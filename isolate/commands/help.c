@@ -41,7 +41,8 @@ static void add_spaces(struct buffer *out, size_t count)
  * Appends one paragraph, broken between words; lines after the first start at column indent. at is
  * the column where the first line stands already. Ends with a newline.
  */
-static void add_wrapped(struct buffer *out, size_t at, size_t indent, const char *text, size_t length)
+static void add_wrapped(
+	struct buffer *out, size_t at, size_t indent, const char *text, size_t length)
 {
 	size_t column = at;
 
@@ -128,7 +129,8 @@ static void add_option(struct buffer *out, const struct option_row *row, enum co
 	size_t start = out->length, at;
 	char range[96];
 
-	buffer_printf(out, "%*s--%s%s%s", OPTION_INDENT, "", row->name, row->argument ? " " : "", row->argument ? row->argument : "");
+	buffer_printf(out, "%*s--%s%s%s", OPTION_INDENT, "", row->name, row->argument ? " " : "",
+		row->argument ? row->argument : "");
 	at = out->length - start;
 	if (at + 1 >= HELP_COLUMN) {
 		buffer_add(out, "\n", 1);
@@ -163,7 +165,8 @@ void help_of_command(struct buffer *out, enum command_set command)
 		if (option_rows[i].commands & command)
 			add_option(out, &option_rows[i], command);
 	}
-	buffer_add_text(out, "\nOptions may be shortened as long as they stay distinct. The first word that is\n"
+	buffer_add_text(out,
+		"\nOptions may be shortened as long as they stay distinct. The first word that is\n"
 		"no option ends them, and so does --.\n\nExit status:\n");
 	for (size_t i = 0; i < status_text_count; i++) {
 		const struct status_text *status = &status_texts[i];
@@ -171,7 +174,8 @@ void help_of_command(struct buffer *out, enum command_set command)
 		if (!(status->commands & command))
 			continue;
 		buffer_printf(out, "  %s", status->status);
-		add_wrapped(out, 2 + strlen(status->status), STATUS_COLUMN, status->meaning, strlen(status->meaning));
+		add_wrapped(out, 2 + strlen(status->status), STATUS_COLUMN, status->meaning,
+			strlen(status->meaning));
 	}
 	buffer_add_text(out, "\nExample:\n");
 	add_example(out, text->example);
@@ -179,7 +183,8 @@ void help_of_command(struct buffer *out, enum command_set command)
 
 void help_overview(struct buffer *out)
 {
-	buffer_add_text(out, "Usage: cordon COMMAND [OPTIONS] ...\n"
+	buffer_add_text(out,
+		"Usage: cordon COMMAND [OPTIONS] ...\n"
 		"       cordon help COMMAND\n\n"
 		"Validates and runs code that a model wrote, inside Linux namespaces that an\n"
 		"ordinary user can make, and answers with one honest record.\n\n"
@@ -190,7 +195,8 @@ void help_overview(struct buffer *out)
 		buffer_printf(out, "  %s", text->name);
 		add_wrapped(out, 2 + strlen(text->name), 15, text->summary, strlen(text->summary));
 	}
-	buffer_add_text(out, "  help         show the help of a command\n\n"
+	buffer_add_text(out,
+		"  help         show the help of a command\n\n"
 		"Options:\n"
 		"  -h, --help       show this help and end\n"
 		"  --version        show the version and end\n\n"
@@ -203,14 +209,18 @@ void help_subcommands(struct buffer *out, const char *name)
 {
 	size_t length = strlen(name);
 
-	buffer_printf(out, "Usage: cordon %s COMMAND [OPTIONS] ...\n       cordon %s COMMAND --help\n\nCommands:\n", name, name);
+	buffer_printf(out,
+		"Usage: cordon %s COMMAND [OPTIONS] ...\n       cordon %s COMMAND "
+		"--help\n\nCommands:\n",
+		name, name);
 	for (size_t i = 0; i < command_text_count; i++) {
 		const struct command_text *text = &command_texts[i];
 
 		if (strncmp(text->name, name, length) != 0 || text->name[length] != ' ')
 			continue;
 		buffer_printf(out, "  %s", text->name + length + 1);
-		add_wrapped(out, 2 + strlen(text->name + length + 1), 13, text->summary, strlen(text->summary));
+		add_wrapped(out, 2 + strlen(text->name + length + 1), 13, text->summary,
+			strlen(text->summary));
 	}
 }
 
@@ -230,10 +240,12 @@ static int print(struct buffer *text)
 		goto out;
 	}
 	while (at < text->length) {
-		ssize_t sent = TEMP_FAILURE_RETRY(write(STDOUT_FILENO, text->data + at, text->length - at));
+		ssize_t sent = TEMP_FAILURE_RETRY(
+			write(STDOUT_FILENO, text->data + at, text->length - at));
 
 		if (sent < 0) {
-			fprintf(stderr, "cordon: standard output cannot be written: %s\n", error_errno_name(errno));
+			fprintf(stderr, "cordon: standard output cannot be written: %s\n",
+				error_errno_name(errno));
 			goto out;
 		}
 		at += (size_t)sent;
@@ -290,13 +302,16 @@ int command_help(int argc, char **argv)
 		return print_command_help(command->bit);
 	if (argc == 2 && command_has_subcommands(argv[1]))
 		return print_subcommands(argv[1]);
-	if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+	if (argc == 2 &&
+		(strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+			strcmp(argv[1], "-h") == 0))
 		return print_overview();
 	if (argc > 2)
 		fputs("cordon help: one command at a time\n", stderr);
 	else
 		fprintf(stderr, "cordon help: there is no command \"%s\"; see `cordon --help`\n",
-			text_visible_into(shown, sizeof shown, argv[1], strlen(argv[1]), TEXT_ONE_LINE));
+			text_visible_into(
+				shown, sizeof shown, argv[1], strlen(argv[1]), TEXT_ONE_LINE));
 	return STATUS_USAGE;
 }
 
@@ -376,23 +391,34 @@ static const struct section {
 	const struct row *rows;
 	size_t count;
 } SECTIONS[] = {
-#define SECTION(key, sentence, rows) { key, sentence, rows, sizeof rows / sizeof *rows }
+#define SECTION(key, sentence, rows) \
+	{ \
+		key, sentence, rows, sizeof rows / sizeof *rows \
+	}
 	SECTION("rules", NULL, RULES),
 	SECTION("names", "Builtins that are not there", NAMES),
 	SECTION("attributes", NULL, ATTRIBUTES),
-	SECTION("harmless", "Modules of the standard library that can be allowed; every other one needs --permit, too", HARMLESS_MODULES),
+	SECTION("harmless",
+		"Modules of the standard library that can be allowed; every other one needs "
+		"--permit, too",
+		HARMLESS_MODULES),
 	SECTION("modules", NULL, MODULES),
 	SECTION("functions", "Refused although their module is allowed", FUNCTIONS),
 	SECTION("only", "Of these modules nothing but", ONLYS),
 };
 
 static const char INTRODUCTION[] =
-	"The code is the body of a Python function. Its argument is the dict args; it ends with return and a value that JSON can say.\n"
+	"The code is the body of a Python function. Its argument is the dict args; it ends with "
+	"return and a value that JSON can say.\n"
 	"Imports: only modules that are allowed by name; a submodule by its full name.\n"
-	"Attributes: none like __x__ but __name__ and __doc__, and __init__ in super().__init__(...) or Base.__init__(self, ...);\n"
-	"none of frames, tracebacks, generators and code (f_*, tb_*, gi_*, cr_*, ag_*, co_*); none that begin with _ on objects of others.\n"
-	"type(x) only as type(x).__name__; super() only as super().method(...); str.format only on a template that is written out.\n"
-	"No files, no programs, no input; no modules as values, no changes to what is imported, no metaclasses.\n";
+	"Attributes: none like __x__ but __name__ and __doc__, and __init__ in "
+	"super().__init__(...) or Base.__init__(self, ...);\n"
+	"none of frames, tracebacks, generators and code (f_*, tb_*, gi_*, cr_*, ag_*, co_*); none "
+	"that begin with _ on objects of others.\n"
+	"type(x) only as type(x).__name__; super() only as super().method(...); str.format only on "
+	"a template that is written out.\n"
+	"No files, no programs, no input; no modules as values, no changes to what is imported, no "
+	"metaclasses.\n";
 
 static void write_text(const struct section *s, struct buffer *out)
 {

@@ -26,16 +26,21 @@ int input_read(const char *path, struct buffer *out, struct error *err)
 	if (fd < 0)
 		return error_set(err, FAILURE_PATH_MISSING, errno, "reading the program %s", path);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		status = error_set(err, FAILURE_BAD_INPUT, EISDIR, "reading the program %s: it is a directory", standard ? "on standard input" : path);
+		status = error_set(err, FAILURE_BAD_INPUT, EISDIR,
+			"reading the program %s: it is a directory",
+			standard ? "on standard input" : path);
 	while (status == 0) {
 		ssize_t got = read(fd, block, sizeof block);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			status = error_set(err, FAILURE_BAD_INPUT, errno, "reading the program %s", standard ? "on standard input" : path);
+			status = error_set(err, FAILURE_BAD_INPUT, errno, "reading the program %s",
+				standard ? "on standard input" : path);
 		else if (out->length + (size_t)got > INPUT_MOST)
-			status = error_set(err, FAILURE_BAD_INPUT, E2BIG, "the program %s is larger than 64 MiB", standard ? "on standard input" : path);
+			status = error_set(err, FAILURE_BAD_INPUT, E2BIG,
+				"the program %s is larger than 64 MiB",
+				standard ? "on standard input" : path);
 		else
 			buffer_add(out, block, (size_t)got);
 		if (got <= 0)
@@ -44,7 +49,8 @@ int input_read(const char *path, struct buffer *out, struct error *err)
 	if (!standard)
 		close(fd);
 	if (status == 0 && out->failed)
-		status = error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the program %s", path);
+		status = error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the program %s", path);
 	return status;
 }
 
@@ -64,7 +70,8 @@ static bool next_line(const struct buffer *text, size_t *at, struct line *line)
 	end = memchr(line->start, '\n', text->length - *at);
 	line->length = end ? (size_t)(end - line->start) : text->length - *at;
 	*at += line->length + 1;
-	for (line->blanks = 0; line->blanks < line->length && strchr(" \t", line->start[line->blanks]);)
+	for (line->blanks = 0;
+		line->blanks < line->length && strchr(" \t", line->start[line->blanks]);)
 		line->blanks++;
 	line->empty = line->blanks == line->length || line->start[line->blanks] == '\r';
 	return true;
@@ -84,7 +91,8 @@ static void blank_fences(struct buffer *text)
 		if (!line.empty)
 			last = line;
 	}
-	if (!first.start || first.length - first.blanks < 3 || memcmp(first.start + first.blanks, "```", 3) != 0)
+	if (!first.start || first.length - first.blanks < 3 ||
+		memcmp(first.start + first.blanks, "```", 3) != 0)
 		return;
 	memset(first.start, ' ', first.length);
 	if (last.length - last.blanks >= 3 && memcmp(last.start + last.blanks, "```", 3) == 0)

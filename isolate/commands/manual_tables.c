@@ -12,7 +12,8 @@
 #include <string.h>
 
 const struct command_text command_texts[] = {
-#define COMMAND(bit, name, words, usage, summary, description, example) { bit, name, words, usage, summary, description, example },
+#define COMMAND(bit, name, words, usage, summary, description, example) \
+	{ bit, name, words, usage, summary, description, example },
 #include "isolate/commands/commands.def"
 #undef COMMAND
 };
@@ -46,7 +47,8 @@ bool command_has_subcommands(const char *name)
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < command_text_count; i++)
-		if (strncmp(command_texts[i].name, name, length) == 0 && command_texts[i].name[length] == ' ')
+		if (strncmp(command_texts[i].name, name, length) == 0 &&
+			command_texts[i].name[length] == ' ')
 			return true;
 	return false;
 }

@@ -32,7 +32,9 @@ int main(int argc, char **argv)
 {
 	const struct command_entry *command = argc > 1 ? start_find(COMMANDS, argv[1]) : NULL;
 
-	if (start(argc > 1 && strcmp(argv[1], "serve") == 0 ? "daemon" : argc > 1 ? argv[1] : "operate") < 0)
+	if (start(argc > 1 && strcmp(argv[1], "serve") == 0 ? "daemon"
+			    : argc > 1                      ? argv[1]
+							    : "operate") < 0)
 		return EXIT_FAILED;
 	/*
 	 * Internal: how the daemon starts the supervisor of an execution, and `cordon --watch` its
@@ -44,7 +46,9 @@ int main(int argc, char **argv)
 		return watching_main();
 	if (command)
 		return command->main(argc - 1, argv + 1);
-	fprintf(stderr, "cordon-operate: this is a part of cordon, which executes it itself. Try `cordon --help`.\n");
+	fprintf(stderr,
+		"cordon-operate: this is a part of cordon, which executes it itself. Try `cordon "
+		"--help`.\n");
 	return EXIT_USAGE;
 }
 
@@ -59,8 +63,13 @@ static int serve(const struct options *o)
 {
 	char socket_path[PATH_MAX], audit_path[PATH_MAX];
 	struct server_options server = {
-		.socket = o->socket_path, .audit = o->audit_file, .audit_size = (uint64_t)o->audit_bytes, .audit_keep = (unsigned)o->audit_keep,
-		.jobs = (unsigned)o->jobs, .queue = (unsigned)o->queue, .connections = (unsigned)o->connections,
+		.socket = o->socket_path,
+		.audit = o->audit_file,
+		.audit_size = (uint64_t)o->audit_bytes,
+		.audit_keep = (unsigned)o->audit_keep,
+		.jobs = (unsigned)o->jobs,
+		.queue = (unsigned)o->queue,
+		.connections = (unsigned)o->connections,
 	};
 	struct error err = ERROR_INIT;
 
@@ -71,7 +80,9 @@ static int serve(const struct options *o)
 	if (!server.audit && audit_default_path(audit_path, sizeof audit_path))
 		server.audit = audit_path;
 	if (!server.audit)
-		error_set(&err, FAILURE_PATH_MISSING, 0, "there is no place for the audit log: set XDG_STATE_HOME or HOME, or give --audit");
+		error_set(&err, FAILURE_PATH_MISSING, 0,
+			"there is no place for the audit log: set XDG_STATE_HOME or HOME, or give "
+			"--audit");
 	else if (server_run(&server, &err) == 0)
 		return EXIT_OK;
 	return answer_failure("serve", &err, false);
@@ -88,8 +99,11 @@ int command_serve(int argc, char **argv)
 	at = options_parse(&options, FOR_SERVE, argc, argv, &help, &err);
 	if (!help && at >= 0 && at < argc)
 		at = error_set(&err, FAILURE_BAD_OPTION, 0, "serve takes no words, only options");
-	if (!help && at >= 0 && options.policy && promotion_policy_of(options.policy) == POLICY_COUNT)
-		at = error_set(&err, FAILURE_BAD_OPTION, 0, "--policy %.60s: must be threshold, eager or operator_approval", options.policy);
+	if (!help && at >= 0 && options.policy &&
+		promotion_policy_of(options.policy) == POLICY_COUNT)
+		at = error_set(&err, FAILURE_BAD_OPTION, 0,
+			"--policy %.60s: must be threshold, eager or operator_approval",
+			options.policy);
 	if (help)
 		status = print_command_help(FOR_SERVE);
 	else

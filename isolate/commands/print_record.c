@@ -24,18 +24,24 @@
 int answer_line(const struct buffer *text)
 {
 	static const char newline = '\n';
-	const struct { const char *bytes; size_t length; } parts[] = { { text->data, text->length }, { &newline, 1 } };
+	const struct {
+		const char *bytes;
+		size_t length;
+	} parts[] = { { text->data, text->length }, { &newline, 1 } };
 
 	if (text->failed)
 		return EXIT_FAILED;
 	for (size_t i = 0; i < 2; i++)
 		for (size_t at = 0; at < parts[i].length;) {
-			ssize_t wrote = write(STDOUT_FILENO, parts[i].bytes + at, parts[i].length - at);
+			ssize_t wrote =
+				write(STDOUT_FILENO, parts[i].bytes + at, parts[i].length - at);
 
 			if (wrote < 0 && errno == EINTR)
 				continue;
 			if (wrote <= 0) {
-				fprintf(stderr, "cordon: the answer could not be written to standard output\n");
+				fprintf(stderr,
+					"cordon: the answer could not be written to standard "
+					"output\n");
 				return EXIT_FAILED;
 			}
 			at += (size_t)wrote;
@@ -55,7 +61,8 @@ int answer_failure(const char *command, const struct error *err, bool json)
 {
 	char sentence[1400];
 
-	fprintf(stderr, "cordon %s: %s [%s]\n", command, error_sentence(err, sentence, sizeof sentence), failure_name(err->code));
+	fprintf(stderr, "cordon %s: %s [%s]\n", command,
+		error_sentence(err, sentence, sizeof sentence), failure_name(err->code));
 	if (json)
 		answer_failure_record(err);
 	return err->code == FAILURE_BAD_OPTION ? EXIT_USAGE : EXIT_FAILED;
@@ -77,7 +84,8 @@ void answer_outcome(const struct record *r)
 	char sentence[1400];
 
 	if (r->export_error.code != FAILURE_NONE)
-		fprintf(stderr, "cordon: the export is not complete: %s [%s]\n", error_sentence(&r->export_error, sentence, sizeof sentence),
+		fprintf(stderr, "cordon: the export is not complete: %s [%s]\n",
+			error_sentence(&r->export_error, sentence, sizeof sentence),
 			failure_name(r->export_error.code));
 	/* A program that ended by itself has said what it had to say. */
 	if (r->error.length == 0 || (r->exit_code >= 0 && !r->exec_errno))
@@ -107,7 +115,8 @@ static void describe(const cJSON *violation, struct buffer *out)
 {
 	const cJSON *line = cJSON_GetObjectItemCaseSensitive(violation, "line");
 	const cJSON *column = cJSON_GetObjectItemCaseSensitive(violation, "column");
-	const char *message = text_of(violation, "message"), *rule = text_of(violation, "rule"), *rewrite = text_of(violation, "rewrite");
+	const char *message = text_of(violation, "message"), *rule = text_of(violation, "rule"),
+		   *rewrite = text_of(violation, "rewrite");
 
 	if (cJSON_IsNumber(line) && cJSON_IsNumber(column))
 		buffer_printf(out, "line %d, column %d: ", line->valueint, column->valueint);
@@ -126,11 +135,12 @@ static void describe(const cJSON *violation, struct buffer *out)
 
 void violations_describe(const struct record *r, struct buffer *out)
 {
-	cJSON *detail = r->detail.length ? cJSON_ParseWithLength(r->detail.data, r->detail.length) : NULL;
+	cJSON *detail =
+		r->detail.length ? cJSON_ParseWithLength(r->detail.data, r->detail.length) : NULL;
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(detail, "violations"), *violation;
 	bool any = false;
 
-	cJSON_ArrayForEach(violation, list) {
+	cJSON_ArrayForEach (violation, list) {
 		if (any)
 			buffer_add_text(out, "\n");
 		describe(violation, out);
@@ -159,7 +169,8 @@ static void print_files(const struct view_summary *v)
 	fprintf(stderr, "cordon: %" PRIu64 " file%s refused", v->denied, v->denied == 1 ? "" : "s");
 	if (top->path) {
 		text_visible_into(path, sizeof path, top->path, strlen(top->path), TEXT_ONE_LINE);
-		fprintf(stderr, ", top: %s (%" PRIu64 " time%s, rule %s)", path, top->count, top->count == 1 ? "" : "s", top->rule);
+		fprintf(stderr, ", top: %s (%" PRIu64 " time%s, rule %s)", path, top->count,
+			top->count == 1 ? "" : "s", top->rule);
 		if (top->allow)
 			text_visible(&shown, top->allow, strlen(top->allow), TEXT_ONE_LINE);
 		/* What cannot be shown as it is cannot be pasted, either. */
@@ -183,18 +194,21 @@ static void print_calls(const struct refused_calls *c, const char *what, const c
 {
 	const struct refused_call_sum *top = top_of(c);
 
-	fprintf(stderr, "cordon: %" PRIu64 " %s%s refused, top: %s (%" PRIu64 " time%s)%s\n", c->total, what, c->total == 1 ? "" : "s", top->name, top->count,
+	fprintf(stderr, "cordon: %" PRIu64 " %s%s refused, top: %s (%" PRIu64 " time%s)%s\n",
+		c->total, what, c->total == 1 ? "" : "s", top->name, top->count,
 		top->count == 1 ? "" : "s", advice);
 }
 
 /* Those that ended the program are in its error line. */
 static void print_limits(const struct record *r)
 {
-	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE, LIMIT_NAME_EVENT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
+	static const enum limit_name MORE[] = { LIMIT_NAME_PROCESSES, LIMIT_NAME_OUTPUT_SIZE,
+		LIMIT_NAME_EVENT_SIZE, LIMIT_NAME_WORKSPACE_SIZE };
 
 	for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++)
 		if (r->limits[MORE[i]].is_hit)
-			fprintf(stderr, "cordon: the limit %s was reached (%" PRId64 "), see %s\n", limit_texts[MORE[i]].word, r->limits[MORE[i]].value,
+			fprintf(stderr, "cordon: the limit %s was reached (%" PRId64 "), see %s\n",
+				limit_texts[MORE[i]].word, r->limits[MORE[i]].value,
 				limit_texts[MORE[i]].option);
 }
 
@@ -215,14 +229,23 @@ void summary_print(const struct record *r, bool watched)
 	if (r->view.denied > 0)
 		print_files(&r->view);
 	if (r->view.hid_in_repository)
-		fprintf(stderr, "cordon: hidden files look deleted to Git below --scratch: `git commit -a` there commits that; name them with --ro, or do not take it over\n");
+		fprintf(stderr,
+			"cordon: hidden files look deleted to Git below --scratch: `git commit -a` "
+			"there commits that; name them with --ro, or do not take it over\n");
 	print_limits(r);
 	if (r->calls.total > 0)
 		print_refused_calls(r);
 	if (r->hosts.total > 0)
-		print_calls(&r->hosts, "connection", ", allow with: --network allow (all of the host's network)");
+		print_calls(&r->hosts, "connection",
+			", allow with: --network allow (all of the host's network)");
 	if (r->events.error)
-		fprintf(stderr, "cordon: the events could not be written: %s; %" PRIu64 " of them are missing\n", strerror(r->events.error), r->events.lost);
+		fprintf(stderr,
+			"cordon: the events could not be written: %s; %" PRIu64
+			" of them are missing\n",
+			strerror(r->events.error), r->events.lost);
 	else if (r->events.lost > 0)
-		fprintf(stderr, "cordon: %" PRIu64 " events found no room, since their reader was slow, and are missing\n", r->events.lost);
+		fprintf(stderr,
+			"cordon: %" PRIu64
+			" events found no room, since their reader was slow, and are missing\n",
+			r->events.lost);
 }

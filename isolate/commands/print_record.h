@@ -12,7 +12,13 @@
 #include "isolate/base/json_write.h"
 #include "isolate/wire/record.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_CODE_FAILED = 1, EXIT_REFUSED = 2, EXIT_USAGE = 64, EXIT_FAILED = 125 };
+enum exit_status {
+	EXIT_OK = 0,
+	EXIT_CODE_FAILED = 1,
+	EXIT_REFUSED = 2,
+	EXIT_USAGE = 64,
+	EXIT_FAILED = 125
+};
 
 /*
  * Says a usage error on standard error, with the way to the help, and with json the object on

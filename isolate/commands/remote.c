@@ -56,14 +56,18 @@ static bool write_source(struct json_writer *w, const struct program *p)
 	if (!coded)
 		return false;
 	json_key(w, "text_b64");
-	json_string(w, sodium_bin2base64(coded, room, (const unsigned char *)p->text, p->length, sodium_base64_VARIANT_ORIGINAL));
+	json_string(w,
+		sodium_bin2base64(coded, room, (const unsigned char *)p->text, p->length,
+			sodium_base64_VARIANT_ORIGINAL));
 	free(coded);
 	return true;
 }
 
 static bool write_program(struct json_writer *w, const struct program *p)
 {
-	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
+	static const char *const KINDS[] = {
+		[PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command"
+	};
 	bool valid = true;
 
 	json_key(w, "program");
@@ -92,18 +96,25 @@ static bool write_program(struct json_writer *w, const struct program *p)
 
 bool remote_write_environment(struct json_writer *w, const struct options *o)
 {
-	static const char *const OWN[] = { "PATH", "HOME", "TERM", "LANG", "TMPDIR", "XDG_RUNTIME_DIR" };
+	static const char *const OWN[] = { "PATH", "HOME", "TERM", "LANG", "TMPDIR",
+		"XDG_RUNTIME_DIR" };
 	bool valid = true;
 
 	json_key(w, "environment");
 	json_open_object(w);
 	for (size_t i = 0; i < sizeof OWN / sizeof *OWN + o->inherit_env.count; i++) {
-		const char *name = i < sizeof OWN / sizeof *OWN ? OWN[i] : o->inherit_env.items[i - sizeof OWN / sizeof *OWN];
+		const char *name = i < sizeof OWN / sizeof *OWN
+			? OWN[i]
+			: o->inherit_env.items[i - sizeof OWN / sizeof *OWN];
 		const char *value = getenv(name);
 		bool again = false;
 
 		for (size_t before = 0; before < i && !again; before++)
-			again = strcmp(name, before < sizeof OWN / sizeof *OWN ? OWN[before] : o->inherit_env.items[before - sizeof OWN / sizeof *OWN]) == 0;
+			again = strcmp(name,
+					before < sizeof OWN / sizeof *OWN
+						? OWN[before]
+						: o->inherit_env.items[before -
+							  sizeof OWN / sizeof *OWN]) == 0;
 		if (!value || again)
 			continue;
 		json_key(w, name);
@@ -114,9 +125,13 @@ bool remote_write_environment(struct json_writer *w, const struct options *o)
 	return valid;
 }
 
-int remote_request(struct buffer *out, enum command_set set, const struct options *o, const struct program *p, bool streams, bool follow, struct error *err)
+int remote_request(struct buffer *out, enum command_set set, const struct options *o,
+	const struct program *p, bool streams, bool follow, struct error *err)
 {
-	const char *method = protocol_methods[set == FOR_RUN ? METHOD_RUN : set == FOR_EXEC ? METHOD_EXECUTE : METHOD_VALIDATE].name;
+	const char *method = protocol_methods[set == FOR_RUN ? METHOD_RUN
+			: set == FOR_EXEC                    ? METHOD_EXECUTE
+							     : METHOD_VALIDATE]
+				     .name;
 	char *directory = getcwd(NULL, 0);
 	struct json_writer w;
 	bool valid = directory && is_text(directory, strlen(directory));
@@ -151,7 +166,8 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 	buffer_add_text(out, "}\n");
 	free(directory);
 	if (out->failed)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing the request to the daemon");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"writing the request to the daemon");
 	/*
 	 * Line breaks between the tokens of --args @FILE would end the request early. Inside
 	 * strings there are none.
@@ -160,22 +176,31 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 		if (out->data[i] == '\n' || out->data[i] == '\r')
 			out->data[i] = ' ';
 	if (!valid)
-		return error_set(err, FAILURE_BAD_INPUT, 0, "a path, word or variable is no UTF-8: that cannot be said to the daemon, only done without --daemon");
-	return out->length > PROTOCOL_FRAME_MAX ? error_set(err, FAILURE_BAD_INPUT, E2BIG, "the program and its arguments are longer than the daemon takes (4 MiB)") : 0;
+		return error_set(err, FAILURE_BAD_INPUT, 0,
+			"a path, word or variable is no UTF-8: that cannot be said to the daemon, "
+			"only done without --daemon");
+	return out->length > PROTOCOL_FRAME_MAX
+		? error_set(err, FAILURE_BAD_INPUT, E2BIG,
+			  "the program and its arguments are longer than the daemon takes (4 MiB)")
+		: 0;
 }
 
 /* What an error of the daemon means: a failure of cordon that it passes on, or its own. */
 static int read_failure(struct json_slice answer, struct error *err)
 {
 	cJSON *tree = cJSON_ParseWithLength(answer.text, answer.length);
-	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message"), *data = cJSON_GetObjectItemCaseSensitive(tree, "data");
-	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(data, "failure"), *code = cJSON_GetObjectItemCaseSensitive(failure, "code");
+	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message"),
+		    *data = cJSON_GetObjectItemCaseSensitive(tree, "data");
+	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(data, "failure"),
+		    *code = cJSON_GetObjectItemCaseSensitive(failure, "code");
 	const cJSON *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
 
-	error_set(err, FAILURE_DAEMON_LOST, 0, "%s", cJSON_IsString(message) ? message->valuestring : "an answer without a word");
+	error_set(err, FAILURE_DAEMON_LOST, 0, "%s",
+		cJSON_IsString(message) ? message->valuestring : "an answer without a word");
 	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
 		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
-			error_set(err, (enum failure)i, 0, "%s", cJSON_IsString(tried) ? tried->valuestring : "");
+			error_set(err, (enum failure)i, 0, "%s",
+				cJSON_IsString(tried) ? tried->valuestring : "");
 	cJSON_Delete(tree);
 	return -1;
 }
@@ -192,10 +217,12 @@ static void take_text(struct buffer *out, struct json_slice value)
 /* Prints what the command prints, from the record in place of the result. */
 static int print_record(struct json_slice record, enum command_set set, bool json, int status)
 {
-	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"), exit_code = json_slice_of(record.text, record.length, "exit_code");
+	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"),
+			  exit_code = json_slice_of(record.text, record.length, "exit_code");
 	struct json_slice exported = json_slice_of(record.text, record.length, "exported");
 	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
-	struct record r = { .exit_code = exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
+	struct record r = { .exit_code =
+				    exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
 	int written = EXIT_OK;
 
 	take_text(&r.error, json_slice_of(record.text, record.length, "error"));
@@ -222,25 +249,29 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 	return written == EXIT_OK ? status : written;
 }
 
-int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set, bool json, int *status, struct error *err)
+int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set,
+	bool json, int *status, struct error *err)
 {
 	struct json_slice code;
 
 	if (!result.text)
 		return read_failure(failure, err);
 	code = json_slice_of(result.text, result.length, "status");
-	*status = print_record(json_slice_of(result.text, result.length, "record"), set, json, code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
+	*status = print_record(json_slice_of(result.text, result.length, "record"), set, json,
+		code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
 	return 0;
 }
 
-static int converse(struct client *c, const struct buffer *request, enum command_set set, const struct options *o, bool streams, struct follow *follow, int *status,
-		    struct error *err)
+static int converse(struct client *c, const struct buffer *request, enum command_set set,
+	const struct options *o, bool streams, struct follow *follow, int *status,
+	struct error *err)
 {
 	static const char ID[] = "{\"id\":1,";
 	const int descriptors[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	int signals = signals_collect();
 
-	if (client_send(c, ID, strlen(ID), descriptors, streams ? 3 : 0, err) < 0 || client_send(c, request->data + 1, request->length - 1, NULL, 0, err) < 0)
+	if (client_send(c, ID, strlen(ID), descriptors, streams ? 3 : 0, err) < 0 ||
+		client_send(c, request->data + 1, request->length - 1, NULL, 0, err) < 0)
 		return -1;
 	for (;;) {
 		struct json_slice result, failure;
@@ -263,9 +294,11 @@ static int converse(struct client *c, const struct buffer *request, enum command
 	}
 }
 
-int remote_execute(const char *name, enum command_set set, const struct options *o, const struct program *p)
+int remote_execute(
+	const char *name, enum command_set set, const struct options *o, const struct program *p)
 {
-	bool json = set == FOR_EXEC || o->json, streams = set == FOR_RUN ? !o->json || o->stdin_open || o->tty : o->stdin_open;
+	bool json = set == FOR_EXEC || o->json,
+	     streams = set == FOR_RUN ? !o->json || o->stdin_open || o->tty : o->stdin_open;
 	struct error err = ERROR_INIT;
 	struct client client = CLIENT_INIT;
 	struct follow follow = FOLLOW_INIT;
@@ -273,8 +306,9 @@ int remote_execute(const char *name, enum command_set set, const struct options 
 	struct terminal terminal = { .fd = -1, .master = -1, .keeper = -1 };
 	int status = EXIT_FAILED;
 
-	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) && remote_request(&request, set, o, p, streams, o->events_file != NULL, &err) == 0 &&
-	    client_open(&client, o->socket_path, &err) == 0) {
+	if ((!o->events_file || follow_open(&follow, o->events_file, &err) == 0) &&
+		remote_request(&request, set, o, p, streams, o->events_file != NULL, &err) == 0 &&
+		client_open(&client, o->socket_path, &err) == 0) {
 		/*
 		 * Keys go to the program's terminal as they are. The supervisor, which is no
 		 * process of this terminal, leaves that to us.

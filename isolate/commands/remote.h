@@ -23,19 +23,22 @@ bool remote_write_environment(struct json_writer *w, const struct options *o);
  * on, and answers as the command would have. Returns its exit status. One bit of command_set; name
  * is the command's, for messages.
  */
-int remote_execute(const char *name, enum command_set set, const struct options *options, const struct program *program);
+int remote_execute(const char *name, enum command_set set, const struct options *options,
+	const struct program *program);
 
 /*
  * The request alone, a line of JSON-RPC without its id. streams: three descriptors will come with
  * it; follow: its events are wanted. Returns 0, or -1 with BAD_INPUT or RESOURCES_EXHAUSTED.
  */
-int remote_request(struct buffer *out, enum command_set set, const struct options *options, const struct program *program, bool streams, bool follow, struct error *err);
+int remote_request(struct buffer *out, enum command_set set, const struct options *options,
+	const struct program *program, bool streams, bool follow, struct error *err);
 
 /*
  * Prints what the command prints, from the result of the answer, and gives the exit status; or
  * reads the failure from its error. Either has no text. Returns 0, or -1 with the failure.
  */
-int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set, bool json, int *status, struct error *err);
+int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set,
+	bool json, int *status, struct error *err);
 
 /*
  * --events FILE through the daemon: the daemon's events of one execution go into the caller's file;
@@ -43,14 +46,17 @@ int remote_answer(struct json_slice result, struct json_slice failure, enum comm
  */
 
 struct follow {
-	bool on;             /* something is followed */
-	int fd;              /* -1: to no file, for the sums alone */
-	int error;           /* errno of the write that failed */
-	uint64_t lost;       /* events that are missing from the file */
-	struct buffer last;  /* data of sandbox.executed */
+	bool on;            /* something is followed */
+	int fd;             /* -1: to no file, for the sums alone */
+	int error;          /* errno of the write that failed */
+	uint64_t lost;      /* events that are missing from the file */
+	struct buffer last; /* data of sandbox.executed */
 };
 
-#define FOLLOW_INIT { false, -1, 0, 0, BUFFER_INIT }
+#define FOLLOW_INIT \
+	{ \
+		false, -1, 0, 0, BUFFER_INIT \
+	}
 
 /* Opens the file, to append to; NULL: none. Returns 0, or -1 with PATH_MISSING. */
 int follow_open(struct follow *f, const char *file, struct error *err);

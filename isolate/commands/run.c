@@ -22,14 +22,17 @@
 #include "isolate/tiers/tier.h"
 
 /* Exactly one of a command, --script and --code. */
-static int choose_program(const struct options *o, char **words, struct buffer *text, struct program *p, struct error *err)
+static int choose_program(const struct options *o, char **words, struct buffer *text,
+	struct program *p, struct error *err)
 {
 	int count = (o->script_file != NULL) + (o->code_text != NULL);
 
 	if (count == 0 && !words[0])
-		return error_set(err, FAILURE_BAD_OPTION, 0, "there is nothing to run: give a command, --script FILE or --code TEXT");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"there is nothing to run: give a command, --script FILE or --code TEXT");
 	if (count > 1)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--script and --code exclude each other");
+		return error_set(
+			err, FAILURE_BAD_OPTION, 0, "--script and --code exclude each other");
 	p->argv = words;
 	if (count == 0) {
 		p->kind = PROGRAM_COMMAND;
@@ -45,8 +48,9 @@ static int choose_program(const struct options *o, char **words, struct buffer *
 	 * be what was read.
 	 */
 	if (text->length && memchr(text->data, '\0', text->length))
-		return error_set(err, FAILURE_BAD_INPUT, 0, "the script holds a NUL byte at offset %zu, which no Python source may",
-				 (size_t)((char *)memchr(text->data, '\0', text->length) - text->data));
+		return error_set(err, FAILURE_BAD_INPUT, 0,
+			"the script holds a NUL byte at offset %zu, which no Python source may",
+			(size_t)((char *)memchr(text->data, '\0', text->length) - text->data));
 	p->name = o->script_file && strcmp(o->script_file, "-") != 0 ? o->script_file : "script.py";
 	p->text = text->length ? text->data : "";
 	p->length = text->length;

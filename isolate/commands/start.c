@@ -73,7 +73,8 @@ const struct command_entry *start_find(const struct command_entry *table, const 
  * is enough to do already.
  */
 
-static const int COLLECTED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
+static const int COLLECTED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT,
+	SIGWINCH };
 
 static int write_end = -1; /* a handler has no argument to carry it */
 

@@ -128,7 +128,8 @@ static int write_reference(struct json_writer *w, const char *word, bool bound, 
 	json_bytes(w, word, at ? (size_t)(at - word) : strlen(word));
 	while (at) {
 		const char *part = at + 1;
-		size_t length = strcspn(part, "@"), digits = strspn(part, "0123456789"), hex = strspn(part, "0123456789abcdef");
+		size_t length = strcspn(part, "@"), digits = strspn(part, "0123456789"),
+		       hex = strspn(part, "0123456789abcdef");
 
 		at = part[length] ? part + length : NULL;
 		if (length > 0 && length <= 7 && digits == length) {
@@ -139,11 +140,17 @@ static int write_reference(struct json_writer *w, const char *word, bool bound, 
 			json_bytes(w, part, length);
 			has_hash = true;
 		} else {
-			return error_set(err, FAILURE_BAD_OPTION, 0, "\"%.100s\" is not NAME, NAME@VERSION or NAME@HASH (8 to 64 hexadecimal digits)", word);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"\"%.100s\" is not NAME, NAME@VERSION or NAME@HASH (8 to 64 "
+				"hexadecimal digits)",
+				word);
 		}
 	}
 	if (bound && !has_hash)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "a decision is bound to what was looked at: give NAME@HASH (see `cordon tool show %.64s`)", word);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"a decision is bound to what was looked at: give NAME@HASH (see `cordon "
+			"tool show %.64s`)",
+			word);
 	return 0;
 }
 
@@ -151,11 +158,16 @@ static int write_file(struct json_writer *w, const char *path, struct error *err
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	char reason[256];
-	static const struct json_gate_rules RULES = { .max_bytes = 4u << 20, .max_depth = 60, .must_be_object = true };
+	static const struct json_gate_rules RULES = {
+		.max_bytes = 4u << 20, .max_depth = 60, .must_be_object = true
+	};
 	int status = input_read(path, &text, err);
 
-	if (status == 0 && !json_gate_check(&RULES, text.data ? text.data : "", text.length, reason, sizeof reason))
-		status = error_set(err, FAILURE_SPEC_REFUSED, 0, "%.100s is not accepted as JSON: %s", path, reason);
+	if (status == 0 &&
+		!json_gate_check(
+			&RULES, text.data ? text.data : "", text.length, reason, sizeof reason))
+		status = error_set(err, FAILURE_SPEC_REFUSED, 0,
+			"%.100s is not accepted as JSON: %s", path, reason);
 	if (status == 0) {
 		json_key(w, "spec");
 		json_raw(w, text.data, text.length);
@@ -163,10 +175,17 @@ static int write_file(struct json_writer *w, const char *path, struct error *err
 	return status;
 }
 
-static int write_options(struct json_writer *w, const struct sub *s, const struct options *o, struct error *err)
+static int write_options(
+	struct json_writer *w, const struct sub *s, const struct options *o, struct error *err)
 {
-	const struct { const char *key, *value; } TEXTS[] = {
-		{ "user", o->user }, { "session", o->session }, { "agent", o->agent }, { "policy", o->policy }, { "reason", o->reason },
+	const struct {
+		const char *key, *value;
+	} TEXTS[] = {
+		{ "user", o->user },
+		{ "session", o->session },
+		{ "agent", o->agent },
+		{ "policy", o->policy },
+		{ "reason", o->reason },
 	};
 	bool runs = s->set & (FOR_TOOL_SPAWN | FOR_TOOL_CALL);
 	char *directory;
@@ -184,13 +203,16 @@ static int write_options(struct json_writer *w, const struct sub *s, const struc
 		return 0;
 	json_key(w, "options");
 	if (!options_write(o, s->set, w))
-		return error_set(err, FAILURE_BAD_INPUT, 0, "a path or variable is no UTF-8, which the library's actions do not take");
+		return error_set(err, FAILURE_BAD_INPUT, 0,
+			"a path or variable is no UTF-8, which the library's actions do not take");
 	if (o->args_json) {
 		json_key(w, "args");
 		json_raw(w, o->args_json, strlen(o->args_json));
 	}
 	if (o->daemon && s->set == FOR_TOOL_CALL && !remote_write_environment(w, o))
-		return error_set(err, FAILURE_BAD_INPUT, 0, "a variable is no UTF-8: that cannot be said to the daemon, only done without --daemon");
+		return error_set(err, FAILURE_BAD_INPUT, 0,
+			"a variable is no UTF-8: that cannot be said to the daemon, only done "
+			"without --daemon");
 	directory = s->set == FOR_TOOL_CALL ? getcwd(NULL, 0) : NULL;
 	if (directory) {
 		json_key(w, "cwd");
@@ -200,7 +222,8 @@ static int write_options(struct json_writer *w, const struct sub *s, const struc
 	return 0;
 }
 
-static int write_params(const struct sub *s, const struct options *o, const char *word, struct buffer *out, struct error *err)
+static int write_params(const struct sub *s, const struct options *o, const char *word,
+	struct buffer *out, struct error *err)
 {
 	struct json_writer w;
 	int status = 0;
@@ -214,7 +237,9 @@ static int write_params(const struct sub *s, const struct options *o, const char
 	if (status == 0)
 		status = write_options(&w, s, o, err);
 	json_close_object(&w);
-	return status == 0 && out->failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request") : status;
+	return status == 0 && out->failed
+		? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing a request")
+		: status;
 }
 
 /* ---- performing ---- */
@@ -224,9 +249,12 @@ static int say_failure(const struct sub *s, const struct options *o, const struc
 	char sentence[1400];
 
 	if (a->status == EXIT_USAGE)
-		fprintf(stderr, "cordon tool %s: %s\nTry `cordon tool %s --help`.\n", s->name, a->error.context, s->name);
+		fprintf(stderr, "cordon tool %s: %s\nTry `cordon tool %s --help`.\n", s->name,
+			a->error.context, s->name);
 	else
-		fprintf(stderr, "cordon tool %s: %s [%s]\n", s->name, error_sentence(&a->error, sentence, sizeof sentence), failure_name(a->error.code));
+		fprintf(stderr, "cordon tool %s: %s [%s]\n", s->name,
+			error_sentence(&a->error, sentence, sizeof sentence),
+			failure_name(a->error.code));
 	if (o->json && a->failure.length > 0) {
 		answer_line(&a->failure);
 	} else if (o->json) {
@@ -255,7 +283,8 @@ static int ask_and_print(const struct sub *s, const struct options *o, const str
 	return status;
 }
 
-static void write_import(const struct options *o, const char *line, size_t length, int64_t number, struct buffer *out)
+static void write_import(const struct options *o, const char *line, size_t length, int64_t number,
+	struct buffer *out)
 {
 	struct json_writer w;
 
@@ -289,7 +318,10 @@ static int import(const struct sub *s, const struct options *o, const char *path
 	for (size_t at = 0; status == 0 && at < text.length;) {
 		const char *line = text.data + at, *newline = memchr(line, '\n', text.length - at);
 		size_t length = newline ? (size_t)(newline - line) : text.length - at;
-		static const struct json_gate_rules RULES = { .max_bytes = 4u << 20, .max_depth = 60, .must_be_object = true, .one_line = true };
+		static const struct json_gate_rules RULES = { .max_bytes = 4u << 20,
+			.max_depth = 60,
+			.must_be_object = true,
+			.one_line = true };
 		struct buffer params = BUFFER_INIT;
 		char reason[256];
 
@@ -299,7 +331,9 @@ static int import(const struct sub *s, const struct options *o, const char *path
 			continue;
 		if (!json_gate_check(&RULES, line, length, reason, sizeof reason)) {
 			answer.status = EXIT_REFUSED;
-			status = error_set(&answer.error, FAILURE_SPEC_REFUSED, 0, "line %ld of %.100s is not accepted as JSON: %s", number, path, reason);
+			status = error_set(&answer.error, FAILURE_SPEC_REFUSED, 0,
+				"line %ld of %.100s is not accepted as JSON: %s", number, path,
+				reason);
 			break;
 		}
 		write_import(o, line, length, number, &params);
@@ -307,8 +341,14 @@ static int import(const struct sub *s, const struct options *o, const char *path
 		status = tool_ask(s->method, o, &params, &answer);
 		buffer_free(&params);
 		if (status == 0) {
-			imported += strtol(json_slice_of(answer.result.data, answer.result.length, "imported").text, NULL, 10);
-			skipped += strtol(json_slice_of(answer.result.data, answer.result.length, "skipped").text, NULL, 10);
+			imported += strtol(
+				json_slice_of(answer.result.data, answer.result.length, "imported")
+					.text,
+				NULL, 10);
+			skipped += strtol(
+				json_slice_of(answer.result.data, answer.result.length, "skipped")
+					.text,
+				NULL, 10);
 		}
 	}
 	if (status < 0) {
@@ -330,7 +370,9 @@ static int perform(const struct sub *s, const struct options *o, const char *wor
 	if (s->set == FOR_TOOL_IMPORT)
 		return import(s, o, word);
 	if (write_params(s, o, word, &params, &answer.error) < 0) {
-		answer.status = answer.error.code == FAILURE_BAD_OPTION ? EXIT_USAGE : answer.error.code == FAILURE_SPEC_REFUSED ? EXIT_REFUSED : EXIT_FAILED;
+		answer.status = answer.error.code == FAILURE_BAD_OPTION ? EXIT_USAGE
+			: answer.error.code == FAILURE_SPEC_REFUSED     ? EXIT_REFUSED
+									: EXIT_FAILED;
 		status = say_failure(s, o, &answer);
 	} else {
 		status = ask_and_print(s, o, &params);
@@ -351,7 +393,8 @@ static bool can_be_said(const struct sub *s, const struct options *o)
 }
 
 /* Options stand before the word and after it. */
-static int parse(const struct sub *s, int argc, char **argv, struct options *o, const char **word, bool *help, struct error *err)
+static int parse(const struct sub *s, int argc, char **argv, struct options *o, const char **word,
+	bool *help, struct error *err)
 {
 	bool wanted = s->word != NOTHING;
 	int at = 0;
@@ -366,11 +409,14 @@ static int parse(const struct sub *s, int argc, char **argv, struct options *o, 
 		if (at >= argc)
 			break;
 		if (!wanted || *word)
-			return error_set(err, FAILURE_BAD_OPTION, 0, "\"%.100s\" is one word too many", argv[at]);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"\"%.100s\" is one word too many", argv[at]);
 		*word = argv[at];
 	}
 	if (!*word && wanted && s->word != MAYBE_NAME)
-		return error_set(err, FAILURE_BAD_OPTION, 0, s->word == A_FILE ? "a FILE is needed, or - for standard input" : "the name of a tool is needed");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			s->word == A_FILE ? "a FILE is needed, or - for standard input"
+					  : "the name of a tool is needed");
 	return 0;
 }
 
@@ -390,8 +436,11 @@ int command_tool(int argc, char **argv)
 	if (!s && argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		return print_subcommands("tool");
 	if (!s) {
-		fprintf(stderr, "cordon tool: %s%s. Try `cordon tool --help`.\n", argc > 1 ? "there is no command " : "a command is needed",
-			argc > 1 ? text_visible_into(shown, sizeof shown, argv[1], strlen(argv[1]), TEXT_ONE_LINE) : "");
+		fprintf(stderr, "cordon tool: %s%s. Try `cordon tool --help`.\n",
+			argc > 1 ? "there is no command " : "a command is needed",
+			argc > 1 ? text_visible_into(shown, sizeof shown, argv[1], strlen(argv[1]),
+					   TEXT_ONE_LINE)
+				 : "");
 		return EXIT_USAGE;
 	}
 	snprintf(name, sizeof name, "tool %s", s->name);

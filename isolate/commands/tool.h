@@ -9,17 +9,18 @@
 
 /* An answer to a request, from this process or the daemon. */
 struct tool_answer {
-	struct buffer result;   /* JSON; empty when it failed */
-	struct buffer failure;  /* JSON: the data of a failure, or empty */
+	struct buffer result;  /* JSON; empty when it failed */
+	struct buffer failure; /* JSON: the data of a failure, or empty */
 	struct error error;
-	int status;             /* of the command */
+	int status; /* of the command */
 };
 
 /*
  * Performs "tool.spawn" and its like with params (a JSON object), in this process or through the
  * daemon, as the options say. Returns 0 or -1.
  */
-int tool_ask(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *answer);
+int tool_ask(const char *method, const struct options *o, const struct buffer *params,
+	struct tool_answer *answer);
 void tool_answer_free(struct tool_answer *answer);
 
 /*

@@ -32,7 +32,8 @@
 #include "isolate/daemon/control_socket.h"
 #include "isolate/daemon/protocol.h"
 
-#define PATIENCE_NS 200000000 /* for a daemon that is stopped or full; then the command works alone */
+#define PATIENCE_NS \
+	200000000 /* for a daemon that is stopped or full; then the command works alone */
 
 /* A command may ask more than once; its signals are collected once. */
 static int signals(void)
@@ -44,19 +45,26 @@ static int signals(void)
 	return collected;
 }
 
-static int ask_here(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *out)
+static int ask_here(const char *method, const struct options *o, const struct buffer *params,
+	struct tool_answer *out)
 {
 	struct action_answer answer = ACTION_ANSWER_INIT;
-	struct action_request request = { .name = method, .params = params->data, .length = params->length, .control = -1, .events = -1 };
+	struct action_request request = { .name = method,
+		.params = params->data,
+		.length = params->length,
+		.control = -1,
+		.events = -1 };
 	char base[PATH_MAX];
 	int status;
 
 	if (store_base(base, sizeof base, &out->error) < 0)
 		return -1;
 	if (o->events_file) {
-		request.events = open(o->events_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+		request.events = open(o->events_file,
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 		if (request.events < 0)
-			return error_set(&out->error, FAILURE_PATH_MISSING, errno, "opening %s, to write events to", o->events_file);
+			return error_set(&out->error, FAILURE_PATH_MISSING, errno,
+				"opening %s, to write events to", o->events_file);
 	}
 	request.base = base;
 	request.authority = authority_of_uid(getuid());
@@ -102,12 +110,13 @@ bool tool_daemon_serves(const char *socket_path)
 	if (socket_path || socket_default_path(standard, sizeof standard))
 		client.fd = socket_connect_now(socket_path ? socket_path : standard);
 	if (client.fd >= 0 && client_send(&client, INFO, sizeof INFO - 1, NULL, 0, &ignored) == 0 &&
-	    client_line(&client, timer, &line, &length, &ignored) == 1) {
+		client_line(&client, timer, &line, &length, &ignored) == 1) {
 		struct json_slice result = json_slice_of(line, length, "result");
 
 		is_same = result.text &&
-			  json_slice_copy(json_slice_of(result.text, result.length, "library"), its, sizeof its) &&
-			  strcmp(own, its) == 0;
+			json_slice_copy(json_slice_of(result.text, result.length, "library"), its,
+				sizeof its) &&
+			strcmp(own, its) == 0;
 	}
 	client_close(&client);
 	return is_same;
@@ -119,13 +128,17 @@ static int take_failure(struct json_slice text, struct tool_answer *out)
 	struct json_slice data = json_slice_of(text.text, text.length, "data");
 	cJSON *tree = cJSON_ParseWithLength(text.text, text.length);
 	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message");
-	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(tree, "data"), "failure");
-	const cJSON *code = cJSON_GetObjectItemCaseSensitive(failure, "code"), *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
+	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(tree, "data"), "failure");
+	const cJSON *code = cJSON_GetObjectItemCaseSensitive(failure, "code"),
+		    *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
 
-	error_set(&out->error, FAILURE_DAEMON_LOST, 0, "%s", cJSON_IsString(message) ? message->valuestring : "an answer without a word");
+	error_set(&out->error, FAILURE_DAEMON_LOST, 0, "%s",
+		cJSON_IsString(message) ? message->valuestring : "an answer without a word");
 	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
 		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
-			error_set(&out->error, (enum failure)i, 0, "%s", cJSON_IsString(tried) ? tried->valuestring : "");
+			error_set(&out->error, (enum failure)i, 0, "%s",
+				cJSON_IsString(tried) ? tried->valuestring : "");
 	if (data.text)
 		buffer_add(&out->failure, data.text, data.length);
 	cJSON_Delete(tree);
@@ -156,19 +169,25 @@ static int converse(struct client *c, int signals, struct tool_answer *out)
 		buffer_add(&out->result, result.text, result.length);
 		status = json_slice_of(result.text, result.length, "status");
 		out->status = status.text ? (int)strtol(status.text, NULL, 10) : EXIT_OK;
-		return out->result.failed ? error_set(&out->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping the daemon's answer") : 0;
+		return out->result.failed ? error_set(&out->error, FAILURE_RESOURCES_EXHAUSTED,
+						    ENOMEM, "keeping the daemon's answer")
+					  : 0;
 	}
 }
 
-static int ask_daemon(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *out)
+static int ask_daemon(const char *method, const struct options *o, const struct buffer *params,
+	struct tool_answer *out)
 {
 	struct client client = CLIENT_INIT;
 	struct buffer request = BUFFER_INIT;
 	int status = -1;
 
 	if (o->events_file)
-		return error_set(&out->error, FAILURE_BAD_OPTION, 0, "--events FILE does not go with --daemon: its events are in the daemon's log, see `cordon events`");
-	buffer_printf(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
+		return error_set(&out->error, FAILURE_BAD_OPTION, 0,
+			"--events FILE does not go with --daemon: its events are in the daemon's "
+			"log, see `cordon events`");
+	buffer_printf(
+		&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
 	buffer_add(&request, params->data, params->length);
 	buffer_add_text(&request, "}\n");
 	/* Line breaks between tokens would end the request early; inside strings there are none. */
@@ -176,20 +195,24 @@ static int ask_daemon(const char *method, const struct options *o, const struct 
 		if (request.data[i] == '\n' || request.data[i] == '\r')
 			request.data[i] = ' ';
 	if (request.failed || request.length > PROTOCOL_FRAME_MAX)
-		error_set(&out->error, FAILURE_BAD_INPUT, E2BIG, "the request is longer than the daemon takes (4 MiB)");
-	else if (client_open(&client, o->socket_path, &out->error) == 0 && client_send(&client, request.data, request.length, NULL, 0, &out->error) == 0)
+		error_set(&out->error, FAILURE_BAD_INPUT, E2BIG,
+			"the request is longer than the daemon takes (4 MiB)");
+	else if (client_open(&client, o->socket_path, &out->error) == 0 &&
+		client_send(&client, request.data, request.length, NULL, 0, &out->error) == 0)
 		status = converse(&client, action_runs_code(method) ? signals() : -1, out);
 	client_close(&client);
 	buffer_free(&request);
 	return status;
 }
 
-int tool_ask(const char *method, const struct options *o, const struct buffer *params, struct tool_answer *answer)
+int tool_ask(const char *method, const struct options *o, const struct buffer *params,
+	struct tool_answer *answer)
 {
 	int status;
 
 	*answer = (struct tool_answer){ .error = ERROR_INIT, .status = EXIT_FAILED };
-	status = o->daemon ? ask_daemon(method, o, params, answer) : ask_here(method, o, params, answer);
+	status = o->daemon ? ask_daemon(method, o, params, answer)
+			   : ask_here(method, o, params, answer);
 	if (status < 0 && answer->failure.length == 0)
 		failure_record_write(&answer->error, &answer->failure);
 	if (status < 0 && answer->status == EXIT_OK)

@@ -65,7 +65,7 @@ static cJSON *parse(const struct buffer *result)
 
 struct column {
 	const char *title, *key;
-	unsigned most;               /* characters; 0: as long as it is */
+	unsigned most; /* characters; 0: as long as it is */
 	/* NULL: the text of key */
 	void (*add)(struct buffer *out, const cJSON *row, const char *key);
 };
@@ -130,14 +130,15 @@ static char *cell(const struct column *c, const cJSON *row)
 	return text.data;
 }
 
-static void add_table(struct buffer *out, const cJSON *rows, const struct column *columns, size_t count)
+static void add_table(
+	struct buffer *out, const cJSON *rows, const struct column *columns, size_t count)
 {
 	size_t widths[COLUMNS_MAX];
 	const cJSON *row;
 
 	for (size_t i = 0; i < count; i++)
 		widths[i] = strlen(columns[i].title);
-	cJSON_ArrayForEach(row, rows) {
+	cJSON_ArrayForEach (row, rows) {
 		for (size_t i = 0; i < count; i++) {
 			char *text = cell(&columns[i], row);
 
@@ -147,14 +148,16 @@ static void add_table(struct buffer *out, const cJSON *rows, const struct column
 		}
 	}
 	for (size_t i = 0; i < count; i++)
-		buffer_printf(out, "%-*s%s", i + 1 < count ? (int)widths[i] : 0, columns[i].title, i + 1 < count ? "  " : "");
+		buffer_printf(out, "%-*s%s", i + 1 < count ? (int)widths[i] : 0, columns[i].title,
+			i + 1 < count ? "  " : "");
 	buffer_add_text(out, "\n");
-	cJSON_ArrayForEach(row, rows) {
+	cJSON_ArrayForEach (row, rows) {
 		for (size_t i = 0; i < count; i++) {
 			char *text = cell(&columns[i], row);
 
 			buffer_add_text(out, text ? text : "");
-			for (size_t used = text ? count_characters(text) : 0; i + 1 < count && used < widths[i] + 2; used++)
+			for (size_t used = text ? count_characters(text) : 0;
+				i + 1 < count && used < widths[i] + 2; used++)
 				buffer_add_text(out, " ");
 			free(text);
 		}
@@ -165,29 +168,42 @@ static void add_table(struct buffer *out, const cJSON *rows, const struct column
 int tool_print_list(const struct buffer *result, const char *key)
 {
 	static const struct column COLUMNS[] = {
-		{ "USER", "user", 20, NULL }, { "TOOL", "name", 0, add_tool }, { "HASH", "hash", 0, add_hash }, { "STATE", "state", 0, NULL }, { "POLICY", "policy", 0, NULL },
-		{ "CALLS", "successes", 0, add_calls }, { "CREATED", "created", 0, add_second }, { "DESCRIPTION", "description", 60, NULL },
+		{ "USER", "user", 20, NULL },
+		{ "TOOL", "name", 0, add_tool },
+		{ "HASH", "hash", 0, add_hash },
+		{ "STATE", "state", 0, NULL },
+		{ "POLICY", "policy", 0, NULL },
+		{ "CALLS", "successes", 0, add_calls },
+		{ "CREATED", "created", 0, add_second },
+		{ "DESCRIPTION", "description", 60, NULL },
 	};
 	cJSON *tree = parse(result);
 	const cJSON *broken;
 	struct buffer out = BUFFER_INIT;
 
-	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, key), COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
-	cJSON_ArrayForEach(broken, cJSON_GetObjectItemCaseSensitive(tree, "broken"))
-		fprintf(stderr, "cordon: the library of %s cannot be read: %s [%s]\n", text_in(broken, "user"), text_in(broken, "error"), text_in(broken, "code"));
+	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, key), COLUMNS,
+		sizeof COLUMNS / sizeof *COLUMNS);
+	cJSON_ArrayForEach (broken, cJSON_GetObjectItemCaseSensitive(tree, "broken"))
+		fprintf(stderr, "cordon: the library of %s cannot be read: %s [%s]\n",
+			text_in(broken, "user"), text_in(broken, "error"), text_in(broken, "code"));
 	return finish(&out, tree);
 }
 
 int tool_print_history(const struct buffer *result)
 {
 	static const struct column COLUMNS[] = {
-		{ "TIME", "time", 0, add_second }, { "TOOL", "name", 0, add_tool }, { "HASH", "hash", 0, add_hash }, { "DECISION", "decision", 0, NULL }, { "BY", "by", 40, NULL },
+		{ "TIME", "time", 0, add_second },
+		{ "TOOL", "name", 0, add_tool },
+		{ "HASH", "hash", 0, add_hash },
+		{ "DECISION", "decision", 0, NULL },
+		{ "BY", "by", 40, NULL },
 		{ "REASON", "reason", 0, NULL },
 	};
 	cJSON *tree = parse(result);
 	struct buffer out = BUFFER_INIT;
 
-	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, "history"), COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
+	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, "history"), COLUMNS,
+		sizeof COLUMNS / sizeof *COLUMNS);
 	return finish(&out, tree);
 }
 
@@ -201,7 +217,8 @@ static void add_restored(struct buffer *out, const cJSON *tree)
 	if (!restored)
 		return;
 	add_visible(out, text_in(restored, "name"));
-	buffer_printf(out, "@%lld is the promoted version again, hash %s\n", number_in(restored, "version"), text_in(restored, "hash"));
+	buffer_printf(out, "@%lld is the promoted version again, hash %s\n",
+		number_in(restored, "version"), text_in(restored, "hash"));
 }
 
 int tool_print_item(const struct buffer *result)
@@ -210,8 +227,11 @@ int tool_print_item(const struct buffer *result)
 	struct buffer out = BUFFER_INIT;
 
 	add_visible(&out, text_in(tree, "name"));
-	buffer_printf(&out, "@%lld %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n", number_in(tree, "version"), text_in(tree, "state"), text_in(tree, "policy"),
-		      number_in(tree, "threshold"), number_in(tree, "successes"), number_in(tree, "failures"), text_in(tree, "hash"));
+	buffer_printf(&out,
+		"@%lld %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n",
+		number_in(tree, "version"), text_in(tree, "state"), text_in(tree, "policy"),
+		number_in(tree, "threshold"), number_in(tree, "successes"),
+		number_in(tree, "failures"), text_in(tree, "hash"));
 	add_restored(&out, tree);
 	return finish(&out, tree);
 }
@@ -222,9 +242,10 @@ int tool_print_numbers(const struct buffer *result)
 	struct buffer out = BUFFER_INIT;
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, tree)
+	cJSON_ArrayForEach (item, tree)
 		if (cJSON_IsNumber(item))
-			buffer_printf(&out, "%s%s %lld", out.length ? ", " : "", item->string, (long long)item->valuedouble);
+			buffer_printf(&out, "%s%s %lld", out.length ? ", " : "", item->string,
+				(long long)item->valuedouble);
 	buffer_add_text(&out, "\n");
 	add_restored(&out, tree);
 	return finish(&out, tree);
@@ -234,12 +255,14 @@ static void add_capabilities(struct buffer *out, const cJSON *list, bool compare
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, list) {
+	cJSON_ArrayForEach (item, list) {
 		bool changed = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "changed"));
 
-		buffer_printf(out, "  %c %-16s ", compared && changed ? '!' : ' ', text_in(item, "what"));
+		buffer_printf(
+			out, "  %c %-16s ", compared && changed ? '!' : ' ', text_in(item, "what"));
 		if (compared && changed) {
-			add_visible(out, *text_in(item, "before") ? text_in(item, "before") : "none");
+			add_visible(
+				out, *text_in(item, "before") ? text_in(item, "before") : "none");
 			buffer_add_text(out, "  ->  ");
 		}
 		add_visible(out, *text_in(item, "after") ? text_in(item, "after") : "none");
@@ -280,10 +303,12 @@ static void add_runs(struct buffer *out, const cJSON *runs)
 	const cJSON *run;
 
 	buffer_printf(out, "\nruns (%d shown, newest first)\n", cJSON_GetArraySize(runs));
-	cJSON_ArrayForEach(run, runs) {
+	cJSON_ArrayForEach (run, runs) {
 		bool good = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "success"));
 
-		buffer_printf(out, "  %.19s %8.1f ms  %s", text_in(run, "time"), cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(run, "duration_ms")), good ? "succeeded" : "failed: ");
+		buffer_printf(out, "  %.19s %8.1f ms  %s", text_in(run, "time"),
+			cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(run, "duration_ms")),
+			good ? "succeeded" : "failed: ");
 		add_visible(out, text_in(run, "error"));
 		buffer_add_text(out, "\n");
 	}
@@ -297,9 +322,16 @@ int tool_print_shown(const struct buffer *result)
 	struct buffer out = BUFFER_INIT;
 
 	add_visible(&out, text_in(tree, "name"));
-	buffer_printf(&out, "@%lld of %s: %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n", number_in(tree, "version"), text_in(tree, "user"), text_in(tree, "state"),
-		      text_in(tree, "policy"), number_in(tree, "threshold"), number_in(tree, "successes"), number_in(tree, "failures"), text_in(tree, "hash"));
-	buffer_printf(&out, "a decision on it: cordon tool promote --user %s %s@%lld@%.12s, or reject\n", text_in(tree, "user"), text_in(tree, "name"), number_in(tree, "version"), text_in(tree, "hash"));
+	buffer_printf(&out,
+		"@%lld of %s: %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash "
+		"%s\n",
+		number_in(tree, "version"), text_in(tree, "user"), text_in(tree, "state"),
+		text_in(tree, "policy"), number_in(tree, "threshold"), number_in(tree, "successes"),
+		number_in(tree, "failures"), text_in(tree, "hash"));
+	buffer_printf(&out,
+		"a decision on it: cordon tool promote --user %s %s@%lld@%.12s, or reject\n",
+		text_in(tree, "user"), text_in(tree, "name"), number_in(tree, "version"),
+		text_in(tree, "hash"));
 	buffer_printf(&out, "spawned %.19s", text_in(tree, "created"));
 	if (*text_in(tree, "decided")) {
 		buffer_printf(&out, "; decided %.19s by ", text_in(tree, "decided"));
@@ -310,12 +342,18 @@ int tool_print_shown(const struct buffer *result)
 	buffer_add_text(&out, "\n");
 	add_visible(&out, text_in(tree, "description"));
 	if (cJSON_IsObject(previous))
-		buffer_printf(&out, "\n\nwhat it may do and touched, beside version %lld (%.12s), which was promoted\n", number_in(previous, "version"), text_in(previous, "hash"));
+		buffer_printf(&out,
+			"\n\nwhat it may do and touched, beside version %lld (%.12s), which was "
+			"promoted\n",
+			number_in(previous, "version"), text_in(previous, "hash"));
 	else
-		buffer_add_text(&out, "\n\nwhat it may do and touched (no version was promoted before)\n");
-	add_capabilities(&out, cJSON_GetObjectItemCaseSensitive(tree, "capabilities"), cJSON_IsObject(previous));
+		buffer_add_text(
+			&out, "\n\nwhat it may do and touched (no version was promoted before)\n");
+	add_capabilities(&out, cJSON_GetObjectItemCaseSensitive(tree, "capabilities"),
+		cJSON_IsObject(previous));
 	if (cJSON_IsObject(previous))
-		add_block(&out, "what changed in the code", *text_in(tree, "diff") ? text_in(tree, "diff") : "nothing");
+		add_block(&out, "what changed in the code",
+			*text_in(tree, "diff") ? text_in(tree, "diff") : "nothing");
 	add_code(&out, "implementation", text_in(spec, "implementation"));
 	add_runs(&out, cJSON_GetObjectItemCaseSensitive(tree, "runs"));
 	return finish(&out, tree);

@@ -21,7 +21,8 @@
 #include "isolate/commands/remote.h"
 #include "isolate/base/locate.h"
 
-static void write_envelope(struct buffer *out, const char *name, const struct options *o, const struct buffer *request)
+static void write_envelope(
+	struct buffer *out, const char *name, const struct options *o, const struct buffer *request)
 {
 	struct json_writer w;
 
@@ -60,8 +61,10 @@ static int hand_over(const struct buffer *text, struct error *err)
 	 * dup2(2) clears the flag that would close it; a file that has the number already never had
 	 * it.
 	 */
-	if (file < 0 || at < text->length || (file != WATCH_REQUEST && dup2(file, WATCH_REQUEST) < 0))
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping what is to be watched");
+	if (file < 0 || at < text->length ||
+		(file != WATCH_REQUEST && dup2(file, WATCH_REQUEST) < 0))
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping what is to be watched");
 	if (file != WATCH_REQUEST)
 		close(file);
 	return 0;
@@ -70,13 +73,17 @@ static int hand_over(const struct buffer *text, struct error *err)
 static int refuse(const struct options *o, struct error *err)
 {
 	if (o->daemon)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--watch is for a run without the daemon: with --daemon, `cordon console` shows it");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--watch is for a run without the daemon: with --daemon, `cordon console` "
+			"shows it");
 	if (o->stdin_open || o->tty)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--watch takes the keyboard, so it does not go with --stdin and --tty");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--watch takes the keyboard, so it does not go with --stdin and --tty");
 	return 0;
 }
 
-int watch_execute(const char *name, enum command_set set, const struct options *o, const struct program *p)
+int watch_execute(
+	const char *name, enum command_set set, const struct options *o, const struct program *p)
 {
 	char *argv[] = { (char *)"cordon", (char *)"watch", NULL };
 	_cleanup_buffer_ struct buffer request = BUFFER_INIT, text = BUFFER_INIT;
@@ -89,10 +96,14 @@ int watch_execute(const char *name, enum command_set set, const struct options *
 	if (status == 0)
 		write_envelope(&text, name, o, &request);
 	if (status == 0 && text.failed)
-		status = error_set(&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping what is to be watched");
-	if (status == 0 && locate(OWN_OPERATE, path, sizeof path, &err) == 0 && hand_over(&text, &err) == 0) {
+		status = error_set(
+			&err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping what is to be watched");
+	if (status == 0 && locate(OWN_OPERATE, path, sizeof path, &err) == 0 &&
+		hand_over(&text, &err) == 0) {
 		execv(path, argv);
 		error_set(&err, FAILURE_HELPER_MISSING, errno, "executing %s", path);
 	}
-	return err.code == FAILURE_BAD_OPTION ? answer_usage(name, &err, set == FOR_EXEC || o->json) : answer_failure(name, &err, set == FOR_EXEC || o->json);
+	return err.code == FAILURE_BAD_OPTION
+		? answer_usage(name, &err, set == FOR_EXEC || o->json)
+		: answer_failure(name, &err, set == FOR_EXEC || o->json);
 }

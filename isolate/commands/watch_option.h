@@ -19,7 +19,8 @@
  * Executes cordon-operate; returns the exit status when that failed. One bit of command_set; name
  * is the command's.
  */
-int watch_execute(const char *name, enum command_set set, const struct options *options, const struct program *program);
+int watch_execute(const char *name, enum command_set set, const struct options *options,
+	const struct program *program);
 
 /* cordon-operate's part. Returns the exit status: the program's, as the command gives it. */
 int watching_main(void);

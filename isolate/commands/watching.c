@@ -33,10 +33,10 @@
 #include "tui/model/value.h"
 
 struct watching {
-	char *text;                   /* owned: the envelope */
+	char *text; /* owned: the envelope */
 	struct json_slice envelope;
 	char name[16], theme[16];
-	struct buffer events;         /* the name of a file, or nothing */
+	struct buffer events; /* the name of a file, or nothing */
 	struct buffer request;
 	bool json, plain;
 	enum command_set set;
@@ -45,30 +45,43 @@ struct watching {
 
 static int read_envelope(struct watching *w, struct error *err)
 {
-	static const struct json_gate_rules GATE = { .max_bytes = PROTOCOL_FRAME_MAX + 65536, .max_depth = PROTOCOL_DEPTH_MAX, .must_be_object = true };
+	static const struct json_gate_rules GATE = { .max_bytes = PROTOCOL_FRAME_MAX + 65536,
+		.max_depth = PROTOCOL_DEPTH_MAX,
+		.must_be_object = true };
 	char reason[240];
 	struct stat st;
 
-	if (fstat(WATCH_REQUEST, &st) != 0 || st.st_size <= 0 || !(w->text = malloc((size_t)st.st_size)) || pread(WATCH_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
+	if (fstat(WATCH_REQUEST, &st) != 0 || st.st_size <= 0 ||
+		!(w->text = malloc((size_t)st.st_size)) ||
+		pread(WATCH_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
 		return error_set(err, FAILURE_INTERNAL, errno, "reading what is to be watched");
 	close(WATCH_REQUEST);
 	w->envelope = (struct json_slice){ w->text, (size_t)st.st_size };
 	if (!json_gate_check(&GATE, w->text, w->envelope.length, reason, sizeof reason))
-		return error_set(err, FAILURE_INTERNAL, 0, "reading what is to be watched: %s", reason);
+		return error_set(
+			err, FAILURE_INTERNAL, 0, "reading what is to be watched: %s", reason);
 	json_slice_copy(value_of(w->envelope, "name"), w->name, sizeof w->name);
 	json_slice_copy(value_of(w->envelope, "theme"), w->theme, sizeof w->theme);
 	value_string(value_of(w->envelope, "events"), &w->events);
 	w->json = value_is_true(value_of(w->envelope, "json"));
 	w->plain = value_is_true(value_of(w->envelope, "plain"));
 	w->set = strcmp(w->name, "exec") == 0 ? FOR_EXEC : FOR_RUN;
-	buffer_add(&w->request, value_of(w->envelope, "request").text, value_of(w->envelope, "request").length);
+	buffer_add(&w->request, value_of(w->envelope, "request").text,
+		value_of(w->envelope, "request").length);
 	buffer_add_text(&w->request, "\n");
-	return w->request.failed || w->events.failed ? error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading what is to be watched") : 0;
+	return w->request.failed || w->events.failed
+		? error_set(
+			  err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading what is to be watched")
+		: 0;
 }
 
 static _Noreturn void be_daemon(int connection, pid_t console)
 {
-	const struct server_options options = { .jobs = 1, .queue = 1, .connections = 1, .is_private = true, .connection = connection };
+	const struct server_options options = { .jobs = 1,
+		.queue = 1,
+		.connections = 1,
+		.is_private = true,
+		.connection = connection };
 	struct error err = ERROR_INIT;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -97,7 +110,8 @@ static pid_t start_daemon(int *connection, struct error *err)
 	if (pid < 0) {
 		if (pair[0] >= 0)
 			close(pair[0]);
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "starting what runs the program");
+		error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "starting what runs the program");
 	}
 	*connection = pair[0];
 	return pid;
@@ -110,7 +124,12 @@ static void on_event(void *argument, struct json_slice event)
 
 static int watch(struct watching *w, struct error *err)
 {
-	struct tui_options t = { .fd = -1, .request = w->request.data, .request_length = w->request.length, .plain = w->plain, .on_event = on_event, .on_event_argument = &w->follow };
+	struct tui_options t = { .fd = -1,
+		.request = w->request.data,
+		.request_length = w->request.length,
+		.plain = w->plain,
+		.on_event = on_event,
+		.on_event_argument = &w->follow };
 	_cleanup_buffer_ struct buffer answer = BUFFER_INIT;
 	struct json_slice line;
 	int status = EXIT_FAILED, result;
@@ -125,9 +144,11 @@ static int watch(struct watching *w, struct error *err)
 		waitpid(daemon, NULL, 0);
 	line = (struct json_slice){ answer.data, answer.length };
 	if (result == 0 && answer.length == 0)
-		result = error_set(err, FAILURE_DAEMON_LOST, 0, "watching the run: what ran it ended without an answer");
+		result = error_set(err, FAILURE_DAEMON_LOST, 0,
+			"watching the run: what ran it ended without an answer");
 	if (result == 0)
-		result = remote_answer(value_of(line, "result"), value_of(line, "error"), w->set, w->json, &status, err);
+		result = remote_answer(value_of(line, "result"), value_of(line, "error"), w->set,
+			w->json, &status, err);
 	if (result == 0)
 		follow_summary(&w->follow);
 	return status;
@@ -135,7 +156,9 @@ static int watch(struct watching *w, struct error *err)
 
 int watching_main(void)
 {
-	struct watching w = { .events = BUFFER_INIT, .request = BUFFER_INIT, .follow = FOLLOW_INIT, .set = FOR_RUN };
+	struct watching w = {
+		.events = BUFFER_INIT, .request = BUFFER_INIT, .follow = FOLLOW_INIT, .set = FOR_RUN
+	};
 	struct error err = ERROR_INIT;
 	int status = EXIT_FAILED;
 

@@ -36,8 +36,8 @@ struct audit {
 	struct log_file decisions; /* those of the log, once more */
 	int lock;
 	uint64_t size, next, failed;
-	uint64_t missing;          /* the first number that could not be written; 0: none */
-	bool no_decisions;         /* they cannot be written, which was said */
+	uint64_t missing;  /* the first number that could not be written; 0: none */
+	bool no_decisions; /* they cannot be written, which was said */
 	unsigned keep;
 };
 
@@ -73,18 +73,22 @@ static int make_directories(const char *path)
  */
 static bool find_last(int fd, off_t length, off_t *whole, uint64_t *last)
 {
-	const char *text = length > 0 ? mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	const char *text =
+		length > 0 ? mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 	size_t end = (size_t)length;
 	bool found = false;
 
 	*whole = 0;
 	if (text == MAP_FAILED)
 		return false;
-	for (const char *newline; !found && (newline = memrchr(text, '\n', end)); end = (size_t)(newline - text)) {
-		const char *before = memrchr(text, '\n', (size_t)(newline - text)), *start = before ? before + 1 : text;
+	for (const char *newline; !found && (newline = memrchr(text, '\n', end));
+		end = (size_t)(newline - text)) {
+		const char *before = memrchr(text, '\n', (size_t)(newline - text)),
+			   *start = before ? before + 1 : text;
 		struct event_line line;
 
-		if ((size_t)(newline - start) >= EMITTER_LINE_MAX || !event_line_read(start, (size_t)(newline - start), &line))
+		if ((size_t)(newline - start) >= EMITTER_LINE_MAX ||
+			!event_line_read(start, (size_t)(newline - start), &line))
 			continue;
 		*last = line.sequence;
 		*whole = newline - text + 1;
@@ -136,7 +140,9 @@ static int find_end(struct log_file *f, uint64_t *last)
 	bool found = find_last(f->fd, (off_t)f->length, &whole, last);
 
 	if (whole < (off_t)f->length) {
-		fprintf(stderr, "cordon serve: %llu bytes at the end of the log %s are no whole event, and are cut\n",
+		fprintf(stderr,
+			"cordon serve: %llu bytes at the end of the log %s are no whole event, and "
+			"are cut\n",
 			(unsigned long long)f->length - (unsigned long long)whole, f->path);
 		if (ftruncate(f->fd, whole) != 0)
 			return -1;
@@ -193,7 +199,8 @@ struct audit *audit_open(const char *path, uint64_t size, unsigned keep, struct 
 	if (a->lock < 0) {
 		error_set(err, FAILURE_PATH_MISSING, errno, "opening the audit log %s", path);
 	} else if (flock(a->lock, LOCK_EX | LOCK_NB) != 0) {
-		error_set(err, FAILURE_DAEMON_RUNNING, errno, "another daemon writes the audit log %s", path);
+		error_set(err, FAILURE_DAEMON_RUNNING, errno,
+			"another daemon writes the audit log %s", path);
 	} else if (open_file(&a->log) < 0 || open_file(&a->decisions) < 0 || find_ends(a) < 0) {
 		error_set(err, FAILURE_PATH_MISSING, errno, "opening the audit log %s", path);
 	} else {
@@ -253,7 +260,8 @@ static void find_again(struct log_file *f)
 
 	if (fstat(f->fd, &st) != 0 || st.st_nlink > 0)
 		return;
-	fprintf(stderr, "cordon serve: the audit log %s was deleted; a new one is begun\n", f->path);
+	fprintf(stderr, "cordon serve: the audit log %s was deleted; a new one is begun\n",
+		f->path);
 	begin_anew(f);
 }
 
@@ -285,8 +293,8 @@ static void keep_decision(struct audit *a, const char *line, size_t length)
 	}
 	a->failed++;
 	if (!a->no_decisions)
-		fprintf(stderr, "cordon serve: the log of decisions %s cannot be written: %s\n", a->decisions.path,
-			error_errno_name(errno));
+		fprintf(stderr, "cordon serve: the log of decisions %s cannot be written: %s\n",
+			a->decisions.path, error_errno_name(errno));
 	a->no_decisions = true;
 }
 
@@ -295,10 +303,12 @@ static void keep_decisions(struct audit *a, const char *lines, size_t length)
 {
 	const char *newline;
 
-	for (; (newline = memchr(lines, '\n', length)); length -= (size_t)(newline + 1 - lines), lines = newline + 1) {
+	for (; (newline = memchr(lines, '\n', length));
+		length -= (size_t)(newline + 1 - lines), lines = newline + 1) {
 		struct event_line e;
 
-		if (event_line_read(lines, (size_t)(newline - lines), &e) && event_is_decision(e.type, e.type_length))
+		if (event_line_read(lines, (size_t)(newline - lines), &e) &&
+			event_is_decision(e.type, e.type_length))
 			keep_decision(a, lines, (size_t)(newline + 1 - lines));
 	}
 }
@@ -313,7 +323,10 @@ static bool write_missing(struct audit *a)
 	line[length++] = '\n';
 	if (!append(&a->log, line, length))
 		return false;
-	fprintf(stderr, "cordon serve: the audit log %s is written again; %llu events are missing, from number %llu on\n", a->log.path, count, (unsigned long long)a->missing);
+	fprintf(stderr,
+		"cordon serve: the audit log %s is written again; %llu events are missing, from "
+		"number %llu on\n",
+		a->log.path, count, (unsigned long long)a->missing);
 	a->missing = 0;
 	return true;
 }
@@ -327,7 +340,10 @@ void audit_write(struct audit *a, const char *lines, size_t length, uint64_t nex
 	if ((a->missing && !write_missing(a)) || !append(&a->log, lines, length)) {
 		a->failed++;
 		if (!a->missing) {
-			fprintf(stderr, "cordon serve: the audit log %s cannot be written: %s; what happens meanwhile will be missing\n", a->log.path, error_errno_name(errno));
+			fprintf(stderr,
+				"cordon serve: the audit log %s cannot be written: %s; what "
+				"happens meanwhile will be missing\n",
+				a->log.path, error_errno_name(errno));
 			a->missing = a->next;
 		}
 	}

@@ -20,7 +20,7 @@
 
 #define RING_BYTES (8u << 20)
 #define RING_LINES (1u << 15)
-#define LINE_MAX_BYTES (EMITTER_LINE_MAX + 24)  /* with a longer number */
+#define LINE_MAX_BYTES (EMITTER_LINE_MAX + 24) /* with a longer number */
 
 struct place {
 	uint32_t offset, length;
@@ -29,8 +29,8 @@ struct place {
 struct bus {
 	struct audit *audit;
 	uint64_t oldest, next, committed, malformed;
-	uint32_t pending;               /* bytes that are not in the log yet */
-	uint32_t front;                 /* where the next line goes */
+	uint32_t pending; /* bytes that are not in the log yet */
+	uint32_t front;   /* where the next line goes */
 	struct place places[RING_LINES];
 	char bytes[RING_BYTES];
 };
@@ -68,7 +68,8 @@ static void make_room(struct bus *b, uint32_t length)
 	while (b->oldest < b->next) {
 		const struct place *p = place_of(b, b->oldest);
 
-		if (b->next - b->oldest < RING_LINES && (p->offset >= b->front + length || p->offset + p->length <= b->front))
+		if (b->next - b->oldest < RING_LINES &&
+			(p->offset >= b->front + length || p->offset + p->length <= b->front))
 			break;
 		b->oldest++;
 	}
@@ -87,7 +88,8 @@ void bus_publish(struct bus *b, const char *line, size_t length)
 	/* What lies in the ring and is not in the log yet must not be overwritten. */
 	if (b->next - b->committed >= RING_LINES / 2 || b->pending >= RING_BYTES / 4)
 		bus_commit(b);
-	head = (uint32_t)snprintf(number, sizeof number, "{\"sequence\":%llu", (unsigned long long)b->next);
+	head = (uint32_t)snprintf(
+		number, sizeof number, "{\"sequence\":%llu", (unsigned long long)b->next);
 	rest = (uint32_t)(length - envelope.after_sequence);
 	whole = head + rest + 1;
 	make_room(b, whole);

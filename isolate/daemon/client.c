@@ -25,7 +25,9 @@ int client_open(struct client *c, const char *path, struct error *err)
 	char standard[PATH_MAX];
 
 	if (!path && !socket_default_path(standard, sizeof standard))
-		return error_set(err, FAILURE_DAEMON_MISSING, 0, "there is no place to look for the control socket: set XDG_RUNTIME_DIR or give --socket");
+		return error_set(err, FAILURE_DAEMON_MISSING, 0,
+			"there is no place to look for the control socket: set XDG_RUNTIME_DIR or "
+			"give --socket");
 	c->fd = socket_connect(path ? path : standard, err);
 	return c->fd < 0 ? -1 : 0;
 }
@@ -38,7 +40,8 @@ void client_close(struct client *c)
 	*c = (struct client)CLIENT_INIT;
 }
 
-int client_send(struct client *c, const char *text, size_t length, const int *fds, size_t fd_count, struct error *err)
+int client_send(struct client *c, const char *text, size_t length, const int *fds, size_t fd_count,
+	struct error *err)
 {
 	union {
 		struct cmsghdr align;
@@ -62,7 +65,8 @@ int client_send(struct client *c, const char *text, size_t length, const int *fd
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent <= 0)
-			return error_set(err, FAILURE_DAEMON_LOST, errno, "sending a request to the daemon");
+			return error_set(
+				err, FAILURE_DAEMON_LOST, errno, "sending a request to the daemon");
 		fd_count = 0;
 		text += sent;
 		length -= (size_t)sent;
@@ -97,7 +101,8 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 
 	for (;;) {
 		struct pollfd ready[2] = { { c->fd, POLLIN, 0 }, { other, POLLIN, 0 } };
-		char *newline = c->end > looked ? memchr(c->bytes + looked, '\n', c->end - looked) : NULL;
+		char *newline =
+			c->end > looked ? memchr(c->bytes + looked, '\n', c->end - looked) : NULL;
 		ssize_t got;
 
 		if (newline) {
@@ -108,7 +113,8 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 		}
 		looked = c->end - c->start; /* where it will stand after the move */
 		if (make_room(c) < 0)
-			return error_set(err, FAILURE_DAEMON_LOST, EMSGSIZE, "reading the answer of the daemon");
+			return error_set(err, FAILURE_DAEMON_LOST, EMSGSIZE,
+				"reading the answer of the daemon");
 		if (poll(ready, 2, -1) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -120,7 +126,8 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return error_set(err, FAILURE_DAEMON_LOST, got < 0 ? errno : 0, "waiting for the daemon's answer: it closed the connection");
+			return error_set(err, FAILURE_DAEMON_LOST, got < 0 ? errno : 0,
+				"waiting for the daemon's answer: it closed the connection");
 		c->end += (size_t)got;
 	}
 }
@@ -133,7 +140,10 @@ void client_pass_signals(struct client *c, int signals)
 	char line[120];
 
 	for (ssize_t i = 0; i < count; i++) {
-		int length = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":%d}}\n", numbers[i]);
+		int length = snprintf(line, sizeof line,
+			"{\"jsonrpc\":\"2.0\",\"method\":\"sandbox.signal\",\"params\":{\"signal\":"
+			"%d}}\n",
+			numbers[i]);
 
 		client_send(c, line, (size_t)length, NULL, 0, &ignored);
 	}

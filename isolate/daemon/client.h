@@ -13,11 +13,14 @@
 
 struct client {
 	int fd;
-	char *bytes;                  /* owned */
+	char *bytes; /* owned */
 	size_t start, end, capacity;
 };
 
-#define CLIENT_INIT { -1, NULL, 0, 0, 0 }
+#define CLIENT_INIT \
+	{ \
+		-1, NULL, 0, 0, 0 \
+	}
 
 /*
  * Connects to the socket at path, NULL for the default one. Returns 0, or -1 with DAEMON_MISSING.
@@ -26,7 +29,8 @@ int client_open(struct client *c, const char *path, struct error *err);
 void client_close(struct client *c);
 
 /* Sends text, and descriptors with its first byte. Returns 0, or -1 with DAEMON_LOST. */
-int client_send(struct client *c, const char *text, size_t length, const int *fds, size_t fd_count, struct error *err);
+int client_send(struct client *c, const char *text, size_t length, const int *fds, size_t fd_count,
+	struct error *err);
 
 /*
  * Waits for the next line. Returns 1 with it (without its newline; good until the next call), 0

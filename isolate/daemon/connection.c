@@ -30,8 +30,8 @@
 #include "isolate/daemon/request.h"
 #include "isolate/daemon/control_socket.h"
 
-#define ANSWERS_FULL (1u << 20)         /* above this nothing more is read */
-#define EVENTS_FULL (256u << 10)        /* above this no event is added */
+#define ANSWERS_FULL (1u << 20)  /* above this nothing more is read */
+#define EVENTS_FULL (256u << 10) /* above this no event is added */
 #define READ_BLOCK 65536
 #define FRAME_PATIENCE_S 10
 #define LOOK_S 2
@@ -120,7 +120,8 @@ static void pump(struct connection *c, size_t most)
 			continue;
 		}
 		c->cursor++;
-		if (!event_line_read(line, length - 1, &envelope) || !event_filter_wants(&c->filter, &envelope))
+		if (!event_line_read(line, length - 1, &envelope) ||
+			!event_filter_wants(&c->filter, &envelope))
 			continue;
 		connection_send(c, HEAD, sizeof HEAD - 1);
 		connection_send(c, line, length - 1);
@@ -132,7 +133,8 @@ static void pump(struct connection *c, size_t most)
 
 static void keep_streams(struct connection *c, struct msghdr *message)
 {
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+		header = CMSG_NXTHDR(message, header)) {
 		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
 		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
@@ -185,7 +187,8 @@ static void take_frames(struct connection *c)
 	memmove(c->frame, start, c->length);
 	if (c->length > PROTOCOL_FRAME_MAX) {
 		const struct protocol_request nobody = { .id = "null" };
-		const struct protocol_refusal refusal = { ERROR_PARSE, "a request is longer than 4 MiB" };
+		const struct protocol_refusal refusal = { ERROR_PARSE,
+			"a request is longer than 4 MiB" };
 
 		if (!c->too_long)
 			request_refuse(c, &nobody, &refusal);
@@ -207,7 +210,10 @@ static int read_once(struct connection *c)
 		char bytes[CMSG_SPACE(sizeof(int) * 8)];
 	} control_space;
 	struct iovec part;
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control_space, .msg_controllen = sizeof control_space };
+	struct msghdr message = { .msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control_space,
+		.msg_controllen = sizeof control_space };
 	ssize_t got;
 
 	if (!grow(c))
@@ -236,10 +242,13 @@ static void on_read(evutil_socket_t fd, short what, void *argument)
 	(void)what;
 	unlink_connection(c);
 	link_first(c);
-	for (int reads = 0; status > 0 && reads < FIRST_READS && evbuffer_get_length(c->out) < ANSWERS_FULL; reads++)
+	for (int reads = 0;
+		status > 0 && reads < FIRST_READS && evbuffer_get_length(c->out) < ANSWERS_FULL;
+		reads++)
 		status = read_once(c);
 	if (status < 0) {
-		if (poll(&state, 1, 0) < 0 || (state.revents & (POLLHUP | POLLERR)) || (!c->subscribed && c->jobs == 0 && evbuffer_get_length(c->out) == 0)) {
+		if (poll(&state, 1, 0) < 0 || (state.revents & (POLLHUP | POLLERR)) ||
+			(!c->subscribed && c->jobs == 0 && evbuffer_get_length(c->out) == 0)) {
 			connection_close(c);
 			return;
 		}
@@ -272,7 +281,8 @@ static void on_patience(evutil_socket_t fd, short what, void *argument)
 	 * A client that only finished asking and waits for events gives no sign when it goes:
 	 * nothing is read from it, and perhaps nothing is to be written.
 	 */
-	if (c->half_closed && poll(&state, 1, 0) >= 0 && !(state.revents & (POLLHUP | POLLERR | POLLNVAL)))
+	if (c->half_closed && poll(&state, 1, 0) >= 0 &&
+		!(state.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		event_add(c->on_patience, &look);
 	else
 		connection_close(c); /* gone, or a frame was begun and not ended */
@@ -283,7 +293,8 @@ static void on_write(evutil_socket_t fd, short what, void *argument)
 	struct connection *c = argument;
 
 	(void)what;
-	if (evbuffer_get_length(c->out) > 0 && evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
+	if (evbuffer_get_length(c->out) > 0 && evbuffer_write(c->out, fd) < 0 && errno != EAGAIN &&
+		errno != EINTR) {
 		connection_close(c);
 		return;
 	}
@@ -335,7 +346,8 @@ void connection_answer(struct connection *c, const struct job *j, const struct b
 	if (line) {
 		connection_send(c, line->data, line->length);
 	} else {
-		protocol_error(&failure, j->request_id, ERROR_FAILED, "no memory for the answer", NULL, 0);
+		protocol_error(
+			&failure, j->request_id, ERROR_FAILED, "no memory for the answer", NULL, 0);
 		if (!failure.failed && failure.length)
 			connection_send(c, failure.data, failure.length);
 		buffer_free(&failure);
@@ -392,7 +404,8 @@ static void say_full(int fd)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 
-	protocol_error(&line, "null", ERROR_BUSY, "the daemon has as many connections as it takes (--connections)", NULL, 0);
+	protocol_error(&line, "null", ERROR_BUSY,
+		"the daemon has as many connections as it takes (--connections)", NULL, 0);
 	if (!line.failed && line.length > 0)
 		send(fd, line.data, line.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

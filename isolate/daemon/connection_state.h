@@ -21,13 +21,13 @@ struct connection {
 	struct connection *next, *previous;
 	struct server *server;
 	int fd;
-	unsigned uid;                        /* of the client, by the kernel's word */
+	unsigned uid; /* of the client, by the kernel's word */
 	struct event *on_read, *on_write, *on_patience;
 	struct evbuffer *out;
 	char *frame;
 	size_t length, capacity;
 	bool too_long, half_closed, reads;
-	bool has_framed;         /* a frame was completed since the client's clock was looked at */
+	bool has_framed; /* a frame was completed since the client's clock was looked at */
 	int streams[STREAMS];
 	size_t stream_count;
 	unsigned jobs;

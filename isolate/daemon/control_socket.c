@@ -26,7 +26,8 @@
 
 #include "isolate/base/proc_file.h"
 
-#if !defined SO_PEERPIDFD && (defined __x86_64__ || defined __i386__ || defined __aarch64__ || defined __riscv)
+#if !defined SO_PEERPIDFD && \
+	(defined __x86_64__ || defined __i386__ || defined __aarch64__ || defined __riscv)
 #define SO_PEERPIDFD 77 /* asm-generic/socket.h, Linux 6.5 */
 #endif
 
@@ -52,7 +53,8 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof address->sun_path)
-		return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the control socket %.200s", path);
+		return error_set(
+			err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the control socket %.200s", path);
 	memcpy(address->sun_path, path, strlen(path) + 1);
 	return 0;
 }
@@ -80,23 +82,27 @@ static int take_passed(void)
 static int prepare_directory(const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
-	char directory[sizeof ((struct sockaddr_un *)0)->sun_path];
+	char directory[sizeof((struct sockaddr_un *)0)->sun_path];
 	struct stat st;
 
 	if (!slash || slash == path)
 		return 0;
 	snprintf(directory, sizeof directory, "%.*s", (int)(slash - path), path);
 	if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "making the directory %s of the control socket", directory);
-	if (stat(directory, &st) != 0 || !S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0))
-		return error_set(err, FAILURE_PATH_MISSING, EACCES, "%s, the directory of the control socket, belongs to somebody else", directory);
+		return error_set(err, FAILURE_PATH_MISSING, errno,
+			"making the directory %s of the control socket", directory);
+	if (stat(directory, &st) != 0 || !S_ISDIR(st.st_mode) ||
+		(st.st_uid != geteuid() && st.st_uid != 0))
+		return error_set(err, FAILURE_PATH_MISSING, EACCES,
+			"%s, the directory of the control socket, belongs to somebody else",
+			directory);
 	return 0;
 }
 
 /* Held until the process ends: the descriptor is left open on purpose. */
 static int lock_beside(const char *path, struct error *err)
 {
-	char lock[sizeof ((struct sockaddr_un *)0)->sun_path + 8];
+	char lock[sizeof((struct sockaddr_un *)0)->sun_path + 8];
 	int fd;
 
 	snprintf(lock, sizeof lock, "%s.lock", path);
@@ -122,10 +128,14 @@ static int bind_new(const char *path, struct error *err)
 		return -1;
 	/* Only a socket is replaced. */
 	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return error_set(err, FAILURE_PATH_MISSING, EEXIST, "%s is there and is no socket; it is left as it is, so name another place for the control socket", path);
+		return error_set(err, FAILURE_PATH_MISSING, EEXIST,
+			"%s is there and is no socket; it is left as it is, so name another place "
+			"for the control socket",
+			path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN) {
 		error_set(err, FAILURE_DAEMON_RUNNING, 0, "a daemon answers at %s", path);
 		goto fail;
@@ -152,7 +162,9 @@ int socket_listen(const char *path, bool *passed, struct error *err)
 	if (fd >= 0)
 		return fd;
 	if (!path)
-		return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for the control socket: set XDG_RUNTIME_DIR or give --socket");
+		return error_set(err, FAILURE_PATH_MISSING, 0,
+			"there is no place for the control socket: set XDG_RUNTIME_DIR or give "
+			"--socket");
 	return bind_new(path, err);
 }
 
@@ -172,7 +184,8 @@ int socket_connect(const char *path, struct error *err)
 	if (status != 0) {
 		error_set(err, FAILURE_DAEMON_MISSING, errno, "connecting to %s", path);
 	} else if (!socket_peer_is_ours(fd)) {
-		error_set(err, FAILURE_DAEMON_MISSING, EPERM, "the daemon at %s belongs to another user", path);
+		error_set(err, FAILURE_DAEMON_MISSING, EPERM,
+			"the daemon at %s belongs to another user", path);
 	} else {
 		return fd;
 	}
@@ -184,9 +197,13 @@ int socket_connect_now(const char *path)
 {
 	struct sockaddr_un address;
 	struct error ignored = ERROR_INIT;
-	int fd = address_of(path, &address, &ignored) < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = address_of(path, &address, &ignored) < 0
+		? -1
+		: socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd < 0 || (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && socket_peer_is_ours(fd)))
+	if (fd < 0 ||
+		(connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+			socket_peer_is_ours(fd)))
 		return fd;
 	close(fd);
 	return -1;
@@ -197,7 +214,8 @@ unsigned socket_peer(int fd)
 	struct ucred peer;
 	socklen_t length = sizeof peer;
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.uid : (unsigned)-1;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.uid
+									    : (unsigned)-1;
 }
 
 bool socket_peer_is_ours(int fd)
@@ -227,9 +245,11 @@ static pid_t parent_of(pid_t pid, bool *is_init)
 
 	*is_init = false;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (proc_file_read(path, text, sizeof text) <= 0 || !(name = strchr(text, '(')) || !(end = strrchr(text, ')')))
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(name = strchr(text, '(')) ||
+		!(end = strrchr(text, ')')))
 		return -1;
-	*is_init = (size_t)(end - name) == sizeof INIT_NAME && memcmp(name + 1, INIT_NAME, sizeof INIT_NAME - 1) == 0;
+	*is_init = (size_t)(end - name) == sizeof INIT_NAME &&
+		memcmp(name + 1, INIT_NAME, sizeof INIT_NAME - 1) == 0;
 	return (pid_t)proc_stat_field(text, PROC_STAT_PARENT);
 }
 
@@ -278,7 +298,8 @@ static bool is_outside(int fd, pid_t pid)
 #else
 	(void)fd;
 #endif
-	outside = pid > 0 && has_our_namespace(pid, "user") && has_our_namespace(pid, "pid") && !is_below_init(pid);
+	outside = pid > 0 && has_our_namespace(pid, "user") && has_our_namespace(pid, "pid") &&
+		!is_below_init(pid);
 	outside = outside && (gone.fd < 0 || poll(&gone, 1, 0) == 0);
 	if (gone.fd >= 0)
 		close(gone.fd);

@@ -106,7 +106,8 @@ static int open_public(struct server *s, bool *passed, struct error *err)
 	s->listener = socket_listen(s->options->socket, passed, err);
 	if (s->listener < 0)
 		return -1;
-	s->audit = audit_open(s->options->audit, s->options->audit_size, s->options->audit_keep, err);
+	s->audit =
+		audit_open(s->options->audit, s->options->audit_size, s->options->audit_keep, err);
 	return s->audit ? 0 : -1;
 }
 
@@ -118,13 +119,17 @@ static int open_all(struct server *s, bool *passed, struct error *err)
 	s->history = history_new();
 	s->base = event_base_new();
 	if (s->base) {
-		s->on_accept = s->listener < 0 ? NULL : event_new(s->base, s->listener, EV_READ | EV_PERSIST, on_accept, s);
+		s->on_accept = s->listener < 0
+			? NULL
+			: event_new(s->base, s->listener, EV_READ | EV_PERSIST, on_accept, s);
 		s->on_stop[0] = evsignal_new(s->base, SIGTERM, on_stop, s);
 		s->on_stop[1] = evsignal_new(s->base, SIGINT, on_stop, s);
 		s->stop_timer = event_new(s->base, -1, 0, on_stop_timer, s);
 	}
-	if (!s->bus || !s->history || !s->base || !s->on_stop[0] || !s->on_stop[1] || !s->stop_timer || (s->listener >= 0 && (!s->on_accept || event_add(s->on_accept, NULL) != 0)) ||
-	    event_add(s->on_stop[0], NULL) != 0 || event_add(s->on_stop[1], NULL) != 0)
+	if (!s->bus || !s->history || !s->base || !s->on_stop[0] || !s->on_stop[1] ||
+		!s->stop_timer ||
+		(s->listener >= 0 && (!s->on_accept || event_add(s->on_accept, NULL) != 0)) ||
+		event_add(s->on_stop[0], NULL) != 0 || event_add(s->on_stop[1], NULL) != 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the daemon");
 	return 0;
 }
@@ -167,7 +172,8 @@ int server_run(const struct server_options *options, struct error *err)
 			event_base_dispatch(s.base);
 	} else if (status == 0) {
 		cgroup_make_room();
-		fprintf(stderr, "cordon serve: listening at %s\n", passed ? "the socket that was passed" : options->socket);
+		fprintf(stderr, "cordon serve: listening at %s\n",
+			passed ? "the socket that was passed" : options->socket);
 		event_base_dispatch(s.base);
 	}
 	close_all(&s, passed);

@@ -31,7 +31,7 @@ struct history;
 struct job;
 
 struct server_options {
-	const char *socket, *audit;          /* paths; NULL: the defaults */
+	const char *socket, *audit; /* paths; NULL: the defaults */
 	uint64_t audit_size;
 	unsigned audit_keep, jobs, queue, connections;
 	/*
@@ -42,7 +42,7 @@ struct server_options {
 	int64_t threshold;
 	/* no socket, no log: `connection` is the one client, and with it the daemon ends */
 	bool is_private;
-	int connection;                      /* a connected socket, taken over */
+	int connection; /* a connected socket, taken over */
 };
 
 struct server {
@@ -54,8 +54,8 @@ struct server {
 	/* doubly linked, the one that was heard of last first */
 	struct connection *connections;
 	unsigned connection_count;
-	struct job *jobs, *last_job;         /* in the order in which they came */
-	unsigned running, waiting;           /* executions */
+	struct job *jobs, *last_job; /* in the order in which they came */
+	unsigned running, waiting;   /* executions */
 	/* jobs that run nothing; they have a lane of their own */
 	unsigned errands, waiting_errands;
 	uint64_t executions;

@@ -46,7 +46,8 @@ void history_free(struct history *h)
 
 static void add_member(struct buffer *out, struct json_slice object, const char *name)
 {
-	struct json_slice value = object.text ? json_slice_of(object.text, object.length, name) : object;
+	struct json_slice value =
+		object.text ? json_slice_of(object.text, object.length, name) : object;
 
 	if (!value.text)
 		return;
@@ -54,9 +55,11 @@ static void add_member(struct buffer *out, struct json_slice object, const char 
 	buffer_add(out, value.text, value.length);
 }
 
-void history_describe(struct buffer *out, const char *id, const char *state, struct json_slice request, struct json_slice record)
+void history_describe(struct buffer *out, const char *id, const char *state,
+	struct json_slice request, struct json_slice record)
 {
-	struct json_slice params = request.text ? json_slice_of(request.text, request.length, "params") : request;
+	struct json_slice params =
+		request.text ? json_slice_of(request.text, request.length, "params") : request;
 
 	buffer_printf(out, "{\"execution_id\":\"%s\",\"state\":\"%s\"", id, state);
 	add_member(out, request, "method");
@@ -72,7 +75,8 @@ void history_describe(struct buffer *out, const char *id, const char *state, str
 	buffer_add_text(out, "}");
 }
 
-void history_keep(struct history *h, const char *id, struct json_slice request, struct json_slice record)
+void history_keep(
+	struct history *h, const char *id, struct json_slice request, struct json_slice record)
 {
 	struct entry *e = &h->entries[h->next % ENTRIES];
 	struct buffer text = BUFFER_INIT;

@@ -24,10 +24,12 @@ void history_free(struct history *h);
  * Appends the object of one execution: its program, options and arguments out of its request (a
  * JSON object with method and params), and its record; record.text NULL: null.
  */
-void history_describe(struct buffer *out, const char *id, const char *state, struct json_slice request, struct json_slice record);
+void history_describe(struct buffer *out, const char *id, const char *state,
+	struct json_slice request, struct json_slice record);
 
 /* Keeps an execution that has ended. */
-void history_keep(struct history *h, const char *id, struct json_slice request, struct json_slice record);
+void history_keep(
+	struct history *h, const char *id, struct json_slice request, struct json_slice record);
 
 /* The object of an id, or text NULL. Good until the next history_keep. */
 struct json_slice history_find(const struct history *h, const char *id);

@@ -41,7 +41,9 @@
 #define READS_AT_ONCE 16
 #define ERRANDS_MAX 16
 
-static const char *const STATES[] = { [JOB_WAITS] = "waiting", [JOB_RUNS] = "running", [JOB_PAUSED] = "paused" };
+static const char *const STATES[] = {
+	[JOB_WAITS] = "waiting", [JOB_RUNS] = "running", [JOB_PAUSED] = "paused"
+};
 
 static void start_next(struct server *s);
 
@@ -69,7 +71,8 @@ static void link_job(struct server *s, struct job *j)
 static void free_job(struct job *j)
 {
 	struct server *s = j->server;
-	int fds[] = { j->request, j->answer, j->channel, j->pidfd, j->streams[0], j->streams[1], j->streams[2] };
+	int fds[] = { j->request, j->answer, j->channel, j->pidfd, j->streams[0], j->streams[1],
+		j->streams[2] };
 	struct event *events[] = { j->on_channel, j->on_exit, j->on_patience };
 
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
@@ -92,7 +95,8 @@ static bool is_its_own(const struct job *j, const struct event_line *e)
 {
 	if (e->subject_length == strlen(j->id) && memcmp(e->subject, j->id, e->subject_length) == 0)
 		return true;
-	return action_exists(protocol_methods[j->method].name) && e->subject_length > 5 && memcmp(e->subject, "tool:", 5) == 0;
+	return action_exists(protocol_methods[j->method].name) && e->subject_length > 5 &&
+		memcmp(e->subject, "tool:", 5) == 0;
 }
 
 static void publish(struct job *j, const char *line, size_t length)
@@ -205,11 +209,14 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
  */
 static void publish_failure(struct job *j, const char *data, size_t length)
 {
-	cJSON *answer = cJSON_ParseWithLength(data, length), *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
+	cJSON *answer = cJSON_ParseWithLength(data, length),
+	      *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
 	const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "code"));
-	const char *tried = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "tried"));
+	const char *tried =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "tried"));
 
-	publish_end(j, tried ? tried : "the execution could not begin", code ? code : failure_name(FAILURE_INTERNAL));
+	publish_end(j, tried ? tried : "the execution could not begin",
+		code ? code : failure_name(FAILURE_INTERNAL));
 	cJSON_Delete(answer);
 }
 
@@ -229,9 +236,12 @@ static char *map_answer(const struct job *j, size_t *length)
 /* The request as it was written for the worker; text NULL when it cannot be had. To be unmapped. */
 static struct json_slice map_request(const struct job *j)
 {
-	char *text = j->request < 0 || j->request_length == 0 ? MAP_FAILED : mmap(NULL, j->request_length, PROT_READ, MAP_SHARED, j->request, 0);
+	char *text = j->request < 0 || j->request_length == 0
+		? MAP_FAILED
+		: mmap(NULL, j->request_length, PROT_READ, MAP_SHARED, j->request, 0);
 
-	return text == MAP_FAILED ? (struct json_slice){ NULL, 0 } : (struct json_slice){ text, j->request_length };
+	return text == MAP_FAILED ? (struct json_slice){ NULL, 0 }
+				  : (struct json_slice){ text, j->request_length };
 }
 
 static void remember(const struct job *j, struct json_slice record)
@@ -263,16 +273,24 @@ static void answer(struct job *j, const char *sentence)
 	} else if (text && text[0] == WORKER_ERROR) {
 		protocol_error_raw(&out, j->request_id, text + 1, length - 1);
 	} else if (text) {
-		protocol_error(&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
+		protocol_error(
+			&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
 		if ((j->is_detached || j->is_queued) && !j->has_begun)
 			publish_failure(j, text + 1, length - 1);
 	} else {
 		if (!j->has_ended && (j->has_begun || j->is_detached || j->is_queued))
-			publish_end(j, sentence, j->state == JOB_WAITS && j->end_cause != END_BY_ITSELF ? NULL : failure_name(FAILURE_INTERNAL));
-		protocol_error(&out, j->request_id, ERROR_FAILED, sentence, "{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
+			publish_end(j, sentence,
+				j->state == JOB_WAITS && j->end_cause != END_BY_ITSELF
+					? NULL
+					: failure_name(FAILURE_INTERNAL));
+		protocol_error(&out, j->request_id, ERROR_FAILED, sentence,
+			"{\"code\":\"internal\"}", strlen("{\"code\":\"internal\"}"));
 	}
 	if (!j->is_errand)
-		remember(j, text && text[0] == WORKER_RECORD ? json_slice_of(text + 1, length - 1, "record") : (struct json_slice){ NULL, 0 });
+		remember(j,
+			text && text[0] == WORKER_RECORD
+				? json_slice_of(text + 1, length - 1, "record")
+				: (struct json_slice){ NULL, 0 });
 	if (j->owner)
 		connection_answer(j->owner, j, out.failed ? NULL : &out);
 	buffer_free(&out);
@@ -298,10 +316,12 @@ static void on_worker_exit(evutil_socket_t fd, short what, void *argument)
 		if (recv(j->channel, &more, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
 			break;
 	}
-	snprintf(sentence, sizeof sentence, "the supervisor of this execution %s %d", info.si_code == CLD_EXITED ? "ended without an answer, with status" : "was ended by signal",
-		 info.si_status);
+	snprintf(sentence, sizeof sentence, "the supervisor of this execution %s %d",
+		info.si_code == CLD_EXITED ? "ended without an answer, with status"
+					   : "was ended by signal",
+		info.si_status);
 	trace("daemon", "execution %s: worker %d is gone, %s %d", j->id, (int)j->pid,
-	      info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
+		info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
 	answer(j, sentence);
 	free_job(j);
 	server_publish(s);
@@ -327,7 +347,8 @@ static int spawn(struct job *j, int worker_end)
 	extern char **environ;
 	int status, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* Out of the way of the numbers that they are copied to. */
-	int moved[] = { fcntl(j->request, F_DUPFD_CLOEXEC, 20), fcntl(worker_end, F_DUPFD_CLOEXEC, 20), fcntl(j->answer, F_DUPFD_CLOEXEC, 20) };
+	int moved[] = { fcntl(j->request, F_DUPFD_CLOEXEC, 20),
+		fcntl(worker_end, F_DUPFD_CLOEXEC, 20), fcntl(j->answer, F_DUPFD_CLOEXEC, 20) };
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -336,7 +357,8 @@ static int spawn(struct job *j, int worker_end)
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	for (int standard = 0; standard <= 2; standard++)
-		posix_spawn_file_actions_adddup2(&actions, j->streams[standard] >= 0 ? j->streams[standard] : null, standard);
+		posix_spawn_file_actions_adddup2(&actions,
+			j->streams[standard] >= 0 ? j->streams[standard] : null, standard);
 	for (int i = 0; i < 3; i++)
 		posix_spawn_file_actions_adddup2(&actions, moved[i], WORKER_REQUEST + i);
 	status = posix_spawn(&j->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
@@ -377,7 +399,8 @@ static int start(struct job *j)
 	j->on_channel = event_new(base, j->channel, EV_READ | EV_PERSIST, on_channel, j);
 	j->on_exit = event_new(base, j->pidfd, EV_READ | EV_PERSIST, on_worker_exit, j);
 	j->on_patience = event_new(base, -1, 0, on_patience, j);
-	if (!j->on_channel || !j->on_exit || !j->on_patience || event_add(j->on_channel, NULL) != 0 || event_add(j->on_exit, NULL) != 0) {
+	if (!j->on_channel || !j->on_exit || !j->on_patience ||
+		event_add(j->on_channel, NULL) != 0 || event_add(j->on_exit, NULL) != 0) {
 		syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
 		waitpid(j->pid, NULL, 0);
 		return -1;
@@ -390,7 +413,8 @@ static void start_next(struct server *s)
 {
 	for (struct job *j = s->jobs, *next; j; j = next) {
 		next = j->next;
-		if (j->state != JOB_WAITS || (j->is_errand ? s->errands >= ERRANDS_MAX : s->running >= s->options->jobs))
+		if (j->state != JOB_WAITS ||
+			(j->is_errand ? s->errands >= ERRANDS_MAX : s->running >= s->options->jobs))
 			continue;
 		--*counter(j);
 		j->state = JOB_RUNS;
@@ -409,8 +433,12 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status = -1;
 
-	buffer_printf(&text, "{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"policy\":\"%s\",\"threshold\":%lld,\"params\":", protocol_methods[r->method].name, j->id, uid,
-		      j->streams[0] >= 0 ? "true" : "false", promotion_policy_word(j->server->options->policy), (long long)j->server->options->threshold);
+	buffer_printf(&text,
+		"{\"method\":\"%s\",\"execution_id\":\"%s\",\"uid\":%u,\"streams\":%s,\"policy\":"
+		"\"%s\",\"threshold\":%lld,\"params\":",
+		protocol_methods[r->method].name, j->id, uid, j->streams[0] >= 0 ? "true" : "false",
+		promotion_policy_word(j->server->options->policy),
+		(long long)j->server->options->threshold);
 	buffer_add(&text, r->params.text, r->params.length);
 	buffer_add_text(&text, "}");
 	j->request = text.failed ? -1 : memfd_create("request", MFD_CLOEXEC);
@@ -423,13 +451,19 @@ static int write_request(struct job *j, unsigned uid, const struct protocol_requ
 /* Errands and validations run no program and have no events. */
 static bool has_events(const struct job *j)
 {
-	return !j->is_errand && (j->method == METHOD_RUN || j->method == METHOD_EXECUTE || j->method == METHOD_TOOL_CALL);
+	return !j->is_errand &&
+		(j->method == METHOD_RUN || j->method == METHOD_EXECUTE ||
+			j->method == METHOD_TOOL_CALL);
 }
 
-struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *r, int streams[3], struct protocol_refusal *refusal)
+struct job *job_new(struct server *s, struct connection *owner, unsigned uid,
+	const struct protocol_request *r, int streams[3], struct protocol_refusal *refusal)
 {
-	bool is_errand = action_exists(protocol_methods[r->method].name) && !action_runs_code(protocol_methods[r->method].name);
-	struct job *j = (s->waiting < s->options->queue || is_errand) && !s->stopping ? calloc(1, sizeof *j) : NULL;
+	bool is_errand = action_exists(protocol_methods[r->method].name) &&
+		!action_runs_code(protocol_methods[r->method].name);
+	struct job *j = (s->waiting < s->options->queue || is_errand) && !s->stopping
+		? calloc(1, sizeof *j)
+		: NULL;
 	struct error err = ERROR_INIT;
 	struct record name;
 
@@ -439,7 +473,9 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 				close(streams[i]);
 		free(j);
 		refusal->code = ERROR_BUSY;
-		snprintf(refusal->message, sizeof refusal->message, "%s", s->stopping ? "the daemon is stopping" : "too many executions wait already");
+		snprintf(refusal->message, sizeof refusal->message, "%s",
+			s->stopping ? "the daemon is stopping"
+				    : "too many executions wait already");
 		return NULL;
 	}
 	j->server = s;
@@ -459,7 +495,8 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid, co
 	if (write_request(j, uid, r) < 0) {
 		free_job(j);
 		refusal->code = ERROR_BUSY;
-		snprintf(refusal->message, sizeof refusal->message, "no memory to keep the request");
+		snprintf(
+			refusal->message, sizeof refusal->message, "no memory to keep the request");
 		return NULL;
 	}
 	start_next(s);

@@ -23,8 +23,8 @@ enum job_state { JOB_WAITS, JOB_RUNS, JOB_PAUSED };
 
 /* What a request asks to run, in a few words, for lists. */
 struct job_program {
-	char kind[24];     /* command, script, or the method */
-	char name[160];    /* of the command, the script or the tool; "" for none */
+	char kind[24];  /* command, script, or the method */
+	char name[160]; /* of the command, the script or the tool; "" for none */
 	/*
 	 * the command line, words separated by spaces, cut when it is long; "" where that is the
 	 * name
@@ -42,25 +42,25 @@ void job_program_write(const struct job_program *p, struct json_writer *w);
 struct job {
 	struct job *next, *previous;
 	struct server *server;
-	struct connection *owner;            /* gets the answer; NULL: detached or gone */
+	struct connection *owner; /* gets the answer; NULL: detached or gone */
 	char request_id[PROTOCOL_ID_MAX];
 	char id[EMITTER_SUBJECT_MAX];
 	enum protocol_method method;
 	enum job_state state;
-	bool has_begun, has_ended;           /* which events of it were seen */
+	bool has_begun, has_ended; /* which events of it were seen */
 	/* it only looks into or writes to a tool library: it waits for no execution */
 	bool is_errand;
-	enum end_cause end_cause;            /* why it was asked to end */
+	enum end_cause end_cause; /* why it was asked to end */
 	struct job_program program;
 	bool is_queued;                      /* sandbox.queued was published */
 	bool is_detached;                    /* has had no client from the start */
 	int request, answer, channel, pidfd; /* -1: none */
 	size_t request_length;
-	int streams[3];                      /* the client's, or -1 */
+	int streams[3]; /* the client's, or -1 */
 	pid_t pid;
 	int64_t begun_us;
 	struct event *on_channel, *on_exit, *on_patience;
-	size_t length;                       /* of what has come of a line */
+	size_t length; /* of what has come of a line */
 	char line[EMITTER_LINE_MAX];
 };
 
@@ -70,7 +70,8 @@ struct job {
  * from here on, in any case. Returns the job, which may be running when it does; or NULL, with a
  * refusal.
  */
-struct job *job_new(struct server *s, struct connection *owner, unsigned uid, const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
+struct job *job_new(struct server *s, struct connection *owner, unsigned uid,
+	const struct protocol_request *request, int streams[3], struct protocol_refusal *refusal);
 
 /* The execution of an id, or NULL. */
 struct job *job_find(struct server *s, const char *id);

@@ -16,8 +16,11 @@
 /* Appends a JSON string, as far as there is room for it. */
 static void append(char *out, size_t size, struct json_slice value)
 {
-	cJSON *string = value.text && value.length <= WORD_MOST ? cJSON_ParseWithLength(value.text, value.length) : NULL;
-	const char *text = value.text && value.length > WORD_MOST ? "..." : cJSON_GetStringValue(string);
+	cJSON *string = value.text && value.length <= WORD_MOST
+		? cJSON_ParseWithLength(value.text, value.length)
+		: NULL;
+	const char *text =
+		value.text && value.length > WORD_MOST ? "..." : cJSON_GetStringValue(string);
 	size_t used = strlen(out), length = text ? strlen(text) : 0;
 
 	if (length > size - 1 - used) {
@@ -33,7 +36,8 @@ static void append(char *out, size_t size, struct json_slice value)
 
 void job_program_take(struct job_program *p, const char *method, struct json_slice params)
 {
-	struct json_slice program = json_slice_of(params.text, params.length, "program"), words, word;
+	struct json_slice program = json_slice_of(params.text, params.length, "program"), words,
+			  word;
 	size_t at = 0, count = 0;
 
 	*p = (struct job_program){ .name = "" };
@@ -42,11 +46,14 @@ void job_program_take(struct job_program *p, const char *method, struct json_sli
 		append(p->name, sizeof p->name, json_slice_of(params.text, params.length, "name"));
 		return;
 	}
-	json_slice_copy(json_slice_of(program.text, program.length, "kind"), p->kind, sizeof p->kind);
+	json_slice_copy(
+		json_slice_of(program.text, program.length, "kind"), p->kind, sizeof p->kind);
 	append(p->name, sizeof p->name, json_slice_of(program.text, program.length, "name"));
 	snprintf(p->command, sizeof p->command, "%s", p->name);
 	words = json_slice_of(program.text, program.length, "argv");
-	for (; words.text && words.text[0] == '[' && strlen(p->command) < sizeof p->command - 1 && json_slice_item(words.text, words.length, &at, &word); count++) {
+	for (; words.text && words.text[0] == '[' && strlen(p->command) < sizeof p->command - 1 &&
+		json_slice_item(words.text, words.length, &at, &word);
+		count++) {
 		if (count == 0 && !p->name[0])
 			append(p->name, sizeof p->name, word);
 		if (p->command[0])
@@ -59,7 +66,9 @@ void job_program_take(struct job_program *p, const char *method, struct json_sli
 
 void job_program_write(const struct job_program *p, struct json_writer *w)
 {
-	const struct { const char *key, *text; } rows[] = { { "program", p->kind }, { "name", p->name }, { "command", p->command } };
+	const struct {
+		const char *key, *text;
+	} rows[] = { { "program", p->kind }, { "name", p->name }, { "command", p->command } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].text[0]) {

@@ -12,8 +12,8 @@
 
 struct event_line {
 	uint64_t sequence;
-	size_t after_sequence;                      /* where the comma behind the number stands */
-	const char *type, *subject;                 /* into the line, not terminated */
+	size_t after_sequence;      /* where the comma behind the number stands */
+	const char *type, *subject; /* into the line, not terminated */
 	size_t type_length, subject_length;
 };
 
@@ -30,7 +30,7 @@ size_t dropped_line(char *out, size_t size, uint64_t first, uint64_t count);
 
 /* Which events a subscriber wants. Empty texts match all. */
 struct event_filter {
-	char type[64];                              /* glob, as fnmatch(3) */
+	char type[64]; /* glob, as fnmatch(3) */
 	char subject[160];
 };
 

@@ -17,7 +17,10 @@ const struct protocol_method_text protocol_methods[METHOD_COUNT] = {
 #undef METHOD
 };
 
-static const struct json_gate_rules RULES = { .max_bytes = PROTOCOL_FRAME_MAX, .max_depth = PROTOCOL_DEPTH_MAX, .must_be_object = true, .one_line = true };
+static const struct json_gate_rules RULES = { .max_bytes = PROTOCOL_FRAME_MAX,
+	.max_depth = PROTOCOL_DEPTH_MAX,
+	.must_be_object = true,
+	.one_line = true };
 
 static bool refuse(struct protocol_refusal *refusal, int code, const char *message)
 {
@@ -32,7 +35,8 @@ static bool refuse(struct protocol_refusal *refusal, int code, const char *messa
  */
 static bool take_id(struct json_slice id, char *out)
 {
-	bool number = id.length > 0 && (id.text[0] == '-' || (id.text[0] >= '0' && id.text[0] <= '9'));
+	bool number =
+		id.length > 0 && (id.text[0] == '-' || (id.text[0] >= '0' && id.text[0] <= '9'));
 
 	if (id.length >= PROTOCOL_ID_MAX || !(number || id.text[0] == '"'))
 		return false;
@@ -71,16 +75,19 @@ static bool check_params(const struct protocol_request *r, struct protocol_refus
 
 			name += strspn(name, " []");
 			length = strcspn(name, " []");
-			found = length > 0 && length == key.length && memcmp(name, key.text, length) == 0;
+			found = length > 0 && length == key.length &&
+				memcmp(name, key.text, length) == 0;
 			name += length;
 		}
 		if (!found)
-			return refuse(refusal, ERROR_PARAMS, "params has a member that this method does not know");
+			return refuse(refusal, ERROR_PARAMS,
+				"params has a member that this method does not know");
 	}
 	return true;
 }
 
-bool protocol_read(const char *line, size_t length, struct protocol_request *request, struct protocol_refusal *refusal)
+bool protocol_read(const char *line, size_t length, struct protocol_request *request,
+	struct protocol_refusal *refusal)
 {
 	struct json_slice key, value, version = { NULL, 0 }, method = { NULL, 0 }, id = { NULL, 0 };
 	char reason[240];
@@ -100,12 +107,15 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 		else if (is_key(key, "params"))
 			request->params = value;
 		else
-			return refuse(refusal, ERROR_REQUEST, "a request has jsonrpc, id, method and params, and nothing else");
+			return refuse(refusal, ERROR_REQUEST,
+				"a request has jsonrpc, id, method and params, and nothing else");
 	}
 	if (id.text && !take_id(id, request->id))
-		return refuse(refusal, ERROR_REQUEST, "id must be a number or a string of at most 120 bytes");
+		return refuse(refusal, ERROR_REQUEST,
+			"id must be a number or a string of at most 120 bytes");
 	if (!json_slice_is(version, "2.0") || !method.text || method.text[0] != '"')
-		return refuse(refusal, ERROR_REQUEST, "\"jsonrpc\": \"2.0\" and a method are needed");
+		return refuse(
+			refusal, ERROR_REQUEST, "\"jsonrpc\": \"2.0\" and a method are needed");
 	if (!find_method(method, &request->method))
 		return refuse(refusal, ERROR_METHOD, "there is no such method");
 	if (request->params.text[0] != '{')
@@ -117,18 +127,21 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 	return true;
 }
 
-bool protocol_text(const struct protocol_request *r, const char *key, char *out, size_t size, struct protocol_refusal *refusal)
+bool protocol_text(const struct protocol_request *r, const char *key, char *out, size_t size,
+	struct protocol_refusal *refusal)
 {
 	struct json_slice value = json_slice_of(r->params.text, r->params.length, key);
 	char sentence[128];
 
 	if (!value.text || json_slice_copy(value, out, size))
 		return true;
-	snprintf(sentence, sizeof sentence, "%s must be a string without escapes, shorter than %zu bytes", key, size);
+	snprintf(sentence, sizeof sentence,
+		"%s must be a string without escapes, shorter than %zu bytes", key, size);
 	return refuse(refusal, ERROR_PARAMS, sentence);
 }
 
-bool protocol_number(const struct protocol_request *r, const char *key, int64_t low, int64_t high, int64_t *value, struct protocol_refusal *refusal)
+bool protocol_number(const struct protocol_request *r, const char *key, int64_t low, int64_t high,
+	int64_t *value, struct protocol_refusal *refusal)
 {
 	struct json_slice slice = json_slice_of(r->params.text, r->params.length, key);
 	char sentence[160];
@@ -143,7 +156,8 @@ bool protocol_number(const struct protocol_request *r, const char *key, int64_t 
 		*value = number;
 		return true;
 	}
-	snprintf(sentence, sizeof sentence, "%s must be a whole number from %lld to %lld", key, (long long)low, (long long)high);
+	snprintf(sentence, sizeof sentence, "%s must be a whole number from %lld to %lld", key,
+		(long long)low, (long long)high);
 	return refuse(refusal, ERROR_PARAMS, sentence);
 }
 
@@ -165,7 +179,8 @@ void protocol_error_raw(struct buffer *out, const char *id, const char *error, s
 	buffer_add_text(out, "}\n");
 }
 
-void protocol_error(struct buffer *out, const char *id, int code, const char *message, const char *data, size_t data_length)
+void protocol_error(struct buffer *out, const char *id, int code, const char *message,
+	const char *data, size_t data_length)
 {
 	struct json_writer w;
 

@@ -28,7 +28,8 @@
 
 #define JOBS_MAX 256 /* of one connection */
 
-static void say_result(struct connection *c, const struct protocol_request *r, struct buffer *result)
+static void say_result(
+	struct connection *c, const struct protocol_request *r, struct buffer *result)
 {
 	struct buffer line = BUFFER_INIT;
 
@@ -40,7 +41,8 @@ static void say_result(struct connection *c, const struct protocol_request *r, s
 	buffer_free(result);
 }
 
-void request_refuse(struct connection *c, const struct protocol_request *r, const struct protocol_refusal *refusal)
+void request_refuse(struct connection *c, const struct protocol_request *r,
+	const struct protocol_refusal *refusal)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 
@@ -81,7 +83,8 @@ static bool check_flags(const struct protocol_request *r, struct protocol_refusa
 	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++) {
 		struct json_slice value = json_slice_of(r->params.text, r->params.length, FLAGS[i]);
 
-		if (!value.text || is_set(r, FLAGS[i]) || (value.length == 5 && memcmp(value.text, "false", 5) == 0))
+		if (!value.text || is_set(r, FLAGS[i]) ||
+			(value.length == 5 && memcmp(value.text, "false", 5) == 0))
 			continue;
 		snprintf(sentence, sizeof sentence, "%s must be true or false", FLAGS[i]);
 		return refuse(refusal, ERROR_PARAMS, sentence);
@@ -99,7 +102,8 @@ static void follow_job(struct connection *c, const struct job *j, uint64_t from)
 }
 
 /* An execution, or something to be done with tools: either is a worker's. */
-static bool begin_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static bool begin_job(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct server *s = c->server;
 	int streams[STREAMS] = { -1, -1, -1 };
@@ -111,10 +115,14 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 	if (!check_flags(r, refusal))
 		return false;
 	if (follow && (detach || c->subscribed))
-		return refuse(refusal, ERROR_PARAMS, "follow does not go with detach, nor with a subscription on the same connection");
+		return refuse(refusal, ERROR_PARAMS,
+			"follow does not go with detach, nor with a subscription on the same "
+			"connection");
 	if (is_set(r, "streams")) {
 		if (c->stream_count != STREAMS || detach)
-			return refuse(refusal, ERROR_PARAMS, "streams needs three descriptors with the request, and does not go with detach");
+			return refuse(refusal, ERROR_PARAMS,
+				"streams needs three descriptors with the request, and does not go "
+				"with detach");
 		memcpy(streams, c->streams, sizeof streams);
 		c->stream_count = 0;
 	}
@@ -122,8 +130,10 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 		for (size_t i = 0; i < STREAMS; i++)
 			if (streams[i] >= 0)
 				close(streams[i]);
-		return refuse(refusal, c->jobs >= JOBS_MAX ? ERROR_BUSY : ERROR_REQUEST, c->jobs >= JOBS_MAX ? "this connection has too many executions already"
-												   : "an execution needs an id to be answered with, or detach");
+		return refuse(refusal, c->jobs >= JOBS_MAX ? ERROR_BUSY : ERROR_REQUEST,
+			c->jobs >= JOBS_MAX
+				? "this connection has too many executions already"
+				: "an execution needs an id to be answered with, or detach");
 	}
 	c->jobs += !detach;
 	j = job_new(s, detach ? NULL : c, c->uid, r, streams, refusal);
@@ -139,7 +149,8 @@ static bool begin_job(struct connection *c, const struct protocol_request *r, st
 }
 
 /* The execution that a request names. */
-static struct job *named_job(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static struct job *named_job(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	char id[EMITTER_SUBJECT_MAX] = "";
 	struct job *j;
@@ -152,7 +163,8 @@ static struct job *named_job(struct connection *c, const struct protocol_request
 	return j;
 }
 
-static bool show(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static bool show(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	char id[EMITTER_SUBJECT_MAX] = "";
 	struct json_slice kept;
@@ -168,12 +180,14 @@ static bool show(struct connection *c, const struct protocol_request *r, struct 
 	else if (kept.text)
 		buffer_add(&result, kept.text, kept.length);
 	else
-		return refuse(refusal, ERROR_NO_SUCH, "there is no such execution, or it ended too long ago");
+		return refuse(refusal, ERROR_NO_SUCH,
+			"there is no such execution, or it ended too long ago");
 	say_result(c, r, &result);
 	return true;
 }
 
-static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte, struct protocol_refusal *refusal)
+static bool control(struct connection *c, const struct protocol_request *r, unsigned char byte,
+	struct protocol_refusal *refusal)
 {
 	struct job *j = named_job(c, r, refusal);
 	char by[16] = "";
@@ -189,12 +203,14 @@ static bool control(struct connection *c, const struct protocol_request *r, unsi
 		return true;
 	}
 	if (!job_control(j, byte))
-		return refuse(refusal, ERROR_BUSY, "the execution has not begun, or does not listen");
+		return refuse(
+			refusal, ERROR_BUSY, "the execution has not begun, or does not listen");
 	say_true(c, r);
 	return true;
 }
 
-static bool signal_jobs(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static bool signal_jobs(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	int64_t number = 0;
 
@@ -211,31 +227,39 @@ static bool signal_jobs(struct connection *c, const struct protocol_request *r, 
 	return true;
 }
 
-static bool subscribe(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static bool subscribe(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct bus *bus = c->server->bus;
 	int64_t since = (int64_t)bus_next(bus) - 1;
 	struct event_filter filter = { "", "" };
 	struct buffer result = BUFFER_INIT;
 
-	if (!protocol_number(r, "since", 0, INT64_C(900000000000000000), &since, refusal) || !protocol_text(r, "type", filter.type, sizeof filter.type, refusal) ||
-	    !protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
+	if (!protocol_number(r, "since", 0, INT64_C(900000000000000000), &since, refusal) ||
+		!protocol_text(r, "type", filter.type, sizeof filter.type, refusal) ||
+		!protocol_text(r, "subject", filter.subject, sizeof filter.subject, refusal))
 		return false;
 	/* A quarter of the places is for those who run, list and kill. */
-	if (!c->subscribed && connection_subscribers(c->server) >= c->server->options->connections - c->server->options->connections / 4)
-		return refuse(refusal, ERROR_BUSY, "the daemon has as many subscribers as it takes (three quarters of --connections)");
+	if (!c->subscribed &&
+		connection_subscribers(c->server) >=
+			c->server->options->connections - c->server->options->connections / 4)
+		return refuse(refusal, ERROR_BUSY,
+			"the daemon has as many subscribers as it takes (three quarters of "
+			"--connections)");
 	c->subscribed = true;
 	c->follows = false;
 	c->filter = filter;
 	c->cursor = (uint64_t)since + 1;
 	if (c->cursor > bus_next(bus))
 		c->cursor = bus_next(bus);
-	buffer_printf(&result, "{\"next\":%llu,\"oldest\":%llu}", (unsigned long long)bus_next(bus), (unsigned long long)bus_oldest(bus));
+	buffer_printf(&result, "{\"next\":%llu,\"oldest\":%llu}", (unsigned long long)bus_next(bus),
+		(unsigned long long)bus_oldest(bus));
 	say_result(c, r, &result);
 	return true;
 }
 
-static bool perform(struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
+static bool perform(
+	struct connection *c, const struct protocol_request *r, struct protocol_refusal *refusal)
 {
 	struct buffer result = BUFFER_INIT;
 
@@ -294,7 +318,8 @@ void request_take(struct connection *c, const char *line, size_t length)
 	if (length == 0)
 		return;
 	if (protocol_read(line, length, &request, &refusal)) {
-		trace("daemon", "%s, %zu bytes, by uid %u", protocol_methods[request.method].name, length, c->uid);
+		trace("daemon", "%s, %zu bytes, by uid %u", protocol_methods[request.method].name,
+			length, c->uid);
 		if (perform(c, &request, &refusal))
 			return;
 	}
@@ -310,7 +335,10 @@ void request_take(struct connection *c, const char *line, size_t length)
 
 void request_info(const struct server *s, struct buffer *out)
 {
-	const struct { const char *key; int64_t value; } numbers[] = {
+	const struct {
+		const char *key;
+		int64_t value;
+	} numbers[] = {
 		{ "pid", getpid() },
 		{ "schema", EVENTS_SCHEMA },
 		{ "uptime_ms", (server_now_us() - s->started_us) / 1000 },

@@ -15,7 +15,8 @@
 void request_take(struct connection *c, const char *line, size_t length);
 
 /* Answers with a refusal. */
-void request_refuse(struct connection *c, const struct protocol_request *r, const struct protocol_refusal *refusal);
+void request_refuse(struct connection *c, const struct protocol_request *r,
+	const struct protocol_refusal *refusal);
 
 /* The result of daemon.info: what the daemon says of itself. */
 void request_info(const struct server *s, struct buffer *out);

@@ -59,14 +59,17 @@ static int environment_take(struct json_slice slice, struct error *err)
 	if (!slice.text)
 		return 0;
 	if (!cJSON_IsObject(tree))
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
+		status = error_set(
+			err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
 	else
 		clear_environment();
-	cJSON_ArrayForEach(item, tree) {
+	cJSON_ArrayForEach (item, tree) {
 		if (strcmp(item->string, "CORDON_LIBEXECDIR") == 0)
 			continue;
-		if (status == 0 && (!cJSON_IsString(item) || setenv(item->string, item->valuestring, 1) != 0))
-			status = error_set(err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
+		if (status == 0 &&
+			(!cJSON_IsString(item) || setenv(item->string, item->valuestring, 1) != 0))
+			status = error_set(err, FAILURE_BAD_OPTION, 0,
+				"environment must be an object of strings");
 	}
 	cJSON_Delete(tree);
 	return status;
@@ -111,14 +114,21 @@ static void write_error(const struct error *err, const struct buffer *more, stru
 
 static void tool_work(const char *method, const char *request, size_t length, struct buffer *answer)
 {
-	struct json_slice params = json_slice_of(request, length, "params"), uid = json_slice_of(request, length, "uid"), threshold = json_slice_of(request, length, "threshold");
-	struct action_request r = { .name = method, .params = params.text, .length = params.length, .control = WORKER_CHANNEL, .events = WORKER_CHANNEL };
+	struct json_slice params = json_slice_of(request, length, "params"),
+			  uid = json_slice_of(request, length, "uid"),
+			  threshold = json_slice_of(request, length, "threshold");
+	struct action_request r = { .name = method,
+		.params = params.text,
+		.length = params.length,
+		.control = WORKER_CHANNEL,
+		.events = WORKER_CHANNEL };
 	struct action_answer a = ACTION_ANSWER_INIT;
 	struct error err = ERROR_INIT;
 	char base[PATH_MAX], id[40] = "", policy[40] = "";
 
 	r.base = base;
-	r.authority = authority_of_uid(uid.text ? (unsigned)strtoul(uid.text, NULL, 10) : (unsigned)-1);
+	r.authority =
+		authority_of_uid(uid.text ? (unsigned)strtoul(uid.text, NULL, 10) : (unsigned)-1);
 	json_slice_copy(json_slice_of(request, length, "execution_id"), id, sizeof id);
 	r.execution_id = id;
 	json_slice_copy(json_slice_of(request, length, "policy"), policy, sizeof policy);
@@ -126,7 +136,10 @@ static void tool_work(const char *method, const char *request, size_t length, st
 	if (r.policy == POLICY_COUNT)
 		r.policy = POLICY_THRESHOLD;
 	r.threshold = threshold.text ? strtol(threshold.text, NULL, 10) : 0;
-	if (store_base(base, sizeof base, &err) == 0 && environment_take(json_slice_of(params.text, params.length, "environment"), &err) == 0 && action_perform(&r, &a, &err) == 0) {
+	if (store_base(base, sizeof base, &err) == 0 &&
+		environment_take(json_slice_of(params.text, params.length, "environment"), &err) ==
+			0 &&
+		action_perform(&r, &a, &err) == 0) {
 		buffer_printf(answer, "%c", WORKER_RECORD);
 		buffer_add(answer, a.result.data, a.result.length);
 	} else {
@@ -138,7 +151,7 @@ static void tool_work(const char *method, const char *request, size_t length, st
 /* ---- executions ---- */
 
 struct work {
-	char *text;                   /* the request */
+	char *text; /* the request */
 	size_t length;
 	char method[40];
 	struct json_slice params, program;
@@ -147,7 +160,7 @@ struct work {
 	bool has_streams;
 	struct options options;
 	struct program run;
-	cJSON *tree;                  /* of the program, the text of which is borrowed from it */
+	cJSON *tree; /* of the program, the text of which is borrowed from it */
 	unsigned char *decoded;
 	char **argv;
 	struct record result;
@@ -164,19 +177,25 @@ static int read_request(struct work *w)
 	char id[40] = "", *method = w->method;
 	struct stat st;
 
-	if (fstat(WORKER_REQUEST, &st) != 0 || st.st_size <= 0 || !(w->text = malloc((size_t)st.st_size)) ||
-	    pread(WORKER_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
-		return error_set(&w->error, FAILURE_INTERNAL, errno, "reading the request of the daemon");
+	if (fstat(WORKER_REQUEST, &st) != 0 || st.st_size <= 0 ||
+		!(w->text = malloc((size_t)st.st_size)) ||
+		pread(WORKER_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
+		return error_set(
+			&w->error, FAILURE_INTERNAL, errno, "reading the request of the daemon");
 	w->length = (size_t)st.st_size;
 	close(WORKER_REQUEST);
-	if (!json_slice_copy(json_slice_of(w->text, w->length, "method"), w->method, sizeof w->method) ||
-	    !json_slice_copy(json_slice_of(w->text, w->length, "execution_id"), id, sizeof id))
-		return error_set(&w->error, FAILURE_INTERNAL, 0, "the request of the daemon has no method or id");
+	if (!json_slice_copy(
+		    json_slice_of(w->text, w->length, "method"), w->method, sizeof w->method) ||
+		!json_slice_copy(json_slice_of(w->text, w->length, "execution_id"), id, sizeof id))
+		return error_set(&w->error, FAILURE_INTERNAL, 0,
+			"the request of the daemon has no method or id");
 	snprintf(w->result.execution_id, sizeof w->result.execution_id, "%s", id);
 	w->params = json_slice_of(w->text, w->length, "params");
 	w->program = json_slice_of(w->params.text, w->params.length, "program");
 	w->has_streams = json_slice_of(w->text, w->length, "streams").length == 4;
-	w->set = strcmp(method, "sandbox.run") == 0 ? FOR_RUN : strcmp(method, "sandbox.validate") == 0 ? FOR_VALIDATE : FOR_EXEC;
+	w->set = strcmp(method, "sandbox.run") == 0       ? FOR_RUN
+		: strcmp(method, "sandbox.validate") == 0 ? FOR_VALIDATE
+							  : FOR_EXEC;
 	w->flags = w->set == FOR_VALIDATE ? EXECUTE_VALIDATE_ONLY : 0;
 	return 0;
 }
@@ -202,18 +221,25 @@ static int take_options(struct work *w)
 	struct json_slice options = json_slice_of(w->params.text, w->params.length, "options");
 	struct json_slice args = json_slice_of(w->params.text, w->params.length, "args");
 	int status = 0;
-	char *directory = member_text(w, "cwd", &status), *value = member_text(w, "return", &status), *raw = NULL;
+	char *directory = member_text(w, "cwd", &status),
+	     *value = member_text(w, "return", &status), *raw = NULL;
 
 	options_init(&w->options, w->set);
 	if (status == 0 && directory && chdir(directory) != 0)
-		status = error_set(&w->error, FAILURE_PATH_MISSING, errno, "entering the caller's directory %s", directory);
-	if (status == 0 && options.text && options_profile(&w->options, w->set, "options", options.text, options.length, &w->error) < 0)
+		status = error_set(&w->error, FAILURE_PATH_MISSING, errno,
+			"entering the caller's directory %s", directory);
+	if (status == 0 && options.text &&
+		options_profile(&w->options, w->set, "options", options.text, options.length,
+			&w->error) < 0)
 		status = -1;
 	if (status == 0 && args.text && args.text[0] != '{')
 		status = bad(w, "args must be an object");
-	if (status == 0 && args.text && (!(raw = strndup(args.text, args.length)) || options_set(&w->options, w->set, "args", raw, &w->error) < 0))
+	if (status == 0 && args.text &&
+		(!(raw = strndup(args.text, args.length)) ||
+			options_set(&w->options, w->set, "args", raw, &w->error) < 0))
 		status = -1;
-	if (status == 0 && value && options_set(&w->options, w->set, "return", value, &w->error) < 0)
+	if (status == 0 && value &&
+		options_set(&w->options, w->set, "return", value, &w->error) < 0)
 		status = -1;
 	free(directory);
 	free(value);
@@ -230,8 +256,9 @@ static int take_words(struct work *w, const cJSON *words, size_t first)
 		return bad(w, "argv must be an array of strings");
 	w->argv = calloc((size_t)cJSON_GetArraySize(words) + first + 1, sizeof *w->argv);
 	if (!w->argv)
-		return error_set(&w->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping a command");
-	cJSON_ArrayForEach(item, words) {
+		return error_set(
+			&w->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping a command");
+	cJSON_ArrayForEach (item, words) {
 		if (!cJSON_IsString(item))
 			return bad(w, "argv must be an array of strings");
 		w->argv[count++] = item->valuestring;
@@ -243,7 +270,8 @@ static int take_words(struct work *w, const cJSON *words, size_t first)
 /* Source text: a string, or base64 where it is no UTF-8. */
 static int take_source(struct work *w)
 {
-	const cJSON *text = cJSON_GetObjectItemCaseSensitive(w->tree, "text"), *coded = cJSON_GetObjectItemCaseSensitive(w->tree, "text_b64");
+	const cJSON *text = cJSON_GetObjectItemCaseSensitive(w->tree, "text"),
+		    *coded = cJSON_GetObjectItemCaseSensitive(w->tree, "text_b64");
 
 	if (cJSON_IsString(text) && !coded) {
 		w->run.text = text->valuestring;
@@ -253,8 +281,10 @@ static int take_source(struct work *w)
 	if (!cJSON_IsString(coded) || text)
 		return bad(w, "program needs text or text_b64");
 	w->decoded = malloc(strlen(coded->valuestring) + 1);
-	if (!w->decoded || sodium_base642bin(w->decoded, strlen(coded->valuestring), coded->valuestring, strlen(coded->valuestring), NULL, &w->run.length, NULL,
-					     sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!w->decoded ||
+		sodium_base642bin(w->decoded, strlen(coded->valuestring), coded->valuestring,
+			strlen(coded->valuestring), NULL, &w->run.length, NULL,
+			sodium_base64_VARIANT_ORIGINAL) != 0)
 		return bad(w, "text_b64 is no base64");
 	w->run.text = (const char *)w->decoded;
 	return 0;
@@ -265,16 +295,19 @@ static int take_program(struct work *w)
 	static const char *const KNOWN[] = { "kind", "text", "text_b64", "name", "argv" };
 	const cJSON *kind, *name, *words, *item;
 
-	w->tree = w->program.text && w->program.text[0] == '{' ? cJSON_ParseWithLength(w->program.text, w->program.length) : NULL;
+	w->tree = w->program.text && w->program.text[0] == '{'
+		? cJSON_ParseWithLength(w->program.text, w->program.length)
+		: NULL;
 	if (!w->tree)
 		return bad(w, "program must be an object");
-	cJSON_ArrayForEach(item, w->tree) {
+	cJSON_ArrayForEach (item, w->tree) {
 		size_t i = 0;
 
 		while (i < sizeof KNOWN / sizeof *KNOWN && strcmp(KNOWN[i], item->string) != 0)
 			i++;
 		if (i == sizeof KNOWN / sizeof *KNOWN)
-			return error_set(&w->error, FAILURE_BAD_OPTION, 0, "program has an unknown member \"%.60s\"", item->string);
+			return error_set(&w->error, FAILURE_BAD_OPTION, 0,
+				"program has an unknown member \"%.60s\"", item->string);
 	}
 	kind = cJSON_GetObjectItemCaseSensitive(w->tree, "kind");
 	name = cJSON_GetObjectItemCaseSensitive(w->tree, "name");
@@ -284,7 +317,9 @@ static int take_program(struct work *w)
 	w->run.name = name ? name->valuestring : NULL;
 	if (w->set != FOR_RUN) {
 		w->run.kind = PROGRAM_BODY;
-		return kind && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "body") != 0) ? bad(w, "only a body is validated") : take_source(w);
+		return kind && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "body") != 0)
+			? bad(w, "only a body is validated")
+			: take_source(w);
 	}
 	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "command") == 0) {
 		w->run.kind = PROGRAM_COMMAND;
@@ -301,7 +336,10 @@ static int take_program(struct work *w)
 		return -1;
 	if (take_source(w) < 0)
 		return -1;
-	return memchr(w->run.text, '\0', w->run.length) ? error_set(&w->error, FAILURE_BAD_INPUT, 0, "the script holds a NUL byte, which no Python source may") : 0;
+	return memchr(w->run.text, '\0', w->run.length)
+		? error_set(&w->error, FAILURE_BAD_INPUT, 0,
+			  "the script holds a NUL byte, which no Python source may")
+		: 0;
 }
 
 static int execute(struct work *w)
@@ -343,7 +381,8 @@ static int tie_to_daemon(void)
 {
 	struct pollfd daemon = { WORKER_CHANNEL, 0, 0 };
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&daemon, 1, 0) < 0 || (daemon.revents & (POLLHUP | POLLERR | POLLNVAL)))
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || poll(&daemon, 1, 0) < 0 ||
+		(daemon.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return -1;
 	for (int fd = WORKER_REQUEST; fd <= WORKER_ANSWER; fd++)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
@@ -361,11 +400,15 @@ int worker_main(void)
 		return 1;
 	/* for ps(1): it was started by its descriptor */
 	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0);
-	if (record_init(&w.result, &w.error) == 0 && read_request(&w) == 0 && action_exists(w.method)) {
+	if (record_init(&w.result, &w.error) == 0 && read_request(&w) == 0 &&
+		action_exists(w.method)) {
 		tool_work(w.method, w.text, w.length, &answer);
-	} else if (w.error.code == FAILURE_NONE && environment_take(json_slice_of(w.params.text, w.params.length, "environment"), &w.error) == 0 && take_options(&w) == 0 && take_program(&w) == 0 &&
-	    execute(&w) == 0) {
-		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD, record_exit_status(&w.result, w.set != FOR_RUN));
+	} else if (w.error.code == FAILURE_NONE &&
+		environment_take(json_slice_of(w.params.text, w.params.length, "environment"),
+			&w.error) == 0 &&
+		take_options(&w) == 0 && take_program(&w) == 0 && execute(&w) == 0) {
+		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD,
+			record_exit_status(&w.result, w.set != FOR_RUN));
 		record_write(&w.result, &answer);
 		buffer_add_text(&answer, "}");
 	} else {

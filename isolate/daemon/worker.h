@@ -23,7 +23,7 @@ enum worker_descriptor { WORKER_REQUEST = 3, WORKER_CHANNEL, WORKER_ANSWER };
  */
 #define WORKER_RECORD 'R'
 #define WORKER_FAILURE 'F'
-#define WORKER_ERROR 'E'    /* a whole error object of the protocol follows */
+#define WORKER_ERROR 'E' /* a whole error object of the protocol follows */
 
 /* Performs the request. Returns the exit status of the process, 0 when an answer was left. */
 int worker_main(void);

@@ -94,20 +94,24 @@ int guard_split(int control, const char *directory, struct error *err)
 
 	guardian = getpid();
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-		return error_set(err, FAILURE_INTERNAL, errno, "becoming the reaper of the program's processes");
+		return error_set(err, FAILURE_INTERNAL, errno,
+			"becoming the reaper of the program's processes");
 	pid = fork();
 	if (pid < 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the guardian of the program's processes");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"starting the guardian of the program's processes");
 	if (pid > 0)
 		guard(pid, control, directory);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-		return error_set(err, FAILURE_INTERNAL, errno, "becoming the reaper of the program's processes");
+		return error_set(err, FAILURE_INTERNAL, errno,
+			"becoming the reaper of the program's processes");
 	return 0;
 }
 
 int guard_watch(struct error *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, GUARD_SIGNAL, 0, 0, 0) != 0 || getppid() != guardian)
-		return error_set(err, FAILURE_INTERNAL, errno, "watching the guardian of the program's processes");
+		return error_set(err, FAILURE_INTERNAL, errno,
+			"watching the guardian of the program's processes");
 	return 0;
 }

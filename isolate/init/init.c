@@ -40,7 +40,6 @@
 #include "isolate/init/root.h"
 #include "net/loopback.h"
 
-
 struct setup {
 	const struct plan *plan;
 	int fds[MESSAGE_MAX_FDS];
@@ -57,12 +56,14 @@ struct setup {
 static int receive_plan(struct setup *s)
 {
 	char byte;
-	ssize_t got = message_receive(HELPER_CONTROL, &byte, 1, s->fds, MESSAGE_MAX_FDS, &s->fd_count);
+	ssize_t got =
+		message_receive(HELPER_CONTROL, &byte, 1, s->fds, MESSAGE_MAX_FDS, &s->fd_count);
 
 	if (got == 0)
 		return 0;
 	if (got < 0 || s->fd_count < 1)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "receiving the plan of the sandbox");
+		return error_set(
+			&s->error, FAILURE_INTERNAL, errno, "receiving the plan of the sandbox");
 	s->plan = plan_open(s->fds[0], &s->error);
 	return s->plan ? 1 : -1;
 }
@@ -73,8 +74,10 @@ static int copy_in(struct setup *s)
 		const struct plan_copy *copy = &plan_copies(s->plan)[i];
 
 		if (copy->fd_index >= s->fd_count)
-			return error_set(&s->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
-		if (workspace_copy_in(s->workspace, plan_string(s->plan, copy->name), s->fds[copy->fd_index], copy->mode, &s->error) < 0)
+			return error_set(
+				&s->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
+		if (workspace_copy_in(s->workspace, plan_string(s->plan, copy->name),
+			    s->fds[copy->fd_index], copy->mode, &s->error) < 0)
 			return -1;
 	}
 	return 0;
@@ -92,7 +95,8 @@ static int set_up_namespaces(struct setup *s)
 	if (!(limits->flags & LIMIT_HOST_NETWORK) && loopback_up(&s->error) < 0)
 		return -1;
 	if (s->plan->view_fd_index >= 0 && (size_t)s->plan->view_fd_index >= s->fd_count)
-		return error_set(&s->error, FAILURE_INTERNAL, 0, "the mount of the view did not arrive");
+		return error_set(
+			&s->error, FAILURE_INTERNAL, 0, "the mount of the view did not arrive");
 	s->workspace = root_build(s->plan, s->fds, &s->parts, &s->layers, &s->error);
 	if (s->plan->view_fd_index >= 0)
 		s->fds[s->plan->view_fd_index] = -1; /* attached, or closed */
@@ -101,7 +105,8 @@ static int set_up_namespaces(struct setup *s)
 	/*
 	 * The runner's fork server makes a namespace for each execution, and sets the limits there.
 	 */
-	if (limits->profile != PROFILE_NONE && privileges_limit_namespace(&s->layers, &s->error) < 0)
+	if (limits->profile != PROFILE_NONE &&
+		privileges_limit_namespace(&s->layers, &s->error) < 0)
 		return -1;
 	if (limits->flags & LIMIT_TERMINAL) {
 		s->terminal = program_terminal(s->plan->rows, s->plan->columns, &s->error);
@@ -118,12 +123,16 @@ static int set_up_namespaces(struct setup *s)
 static int make_workspace(struct setup *s, const char *directory)
 {
 	if (mkdir(directory, 0700) != 0)
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "making the working directory %s", directory);
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
+			"making the working directory %s", directory);
 	s->workspace = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->workspace < 0)
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "opening the working directory %s", directory);
-	if (s->plan->inside_uid != getuid() && fchown(s->workspace, s->plan->inside_uid, s->plan->inside_gid) != 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "giving the working directory %s to the program's user", directory);
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
+			"opening the working directory %s", directory);
+	if (s->plan->inside_uid != getuid() &&
+		fchown(s->workspace, s->plan->inside_uid, s->plan->inside_gid) != 0)
+		return error_set(&s->error, FAILURE_INTERNAL, errno,
+			"giving the working directory %s to the program's user", directory);
 	return 0;
 }
 
@@ -132,7 +141,8 @@ static int set_up_process(struct setup *s)
 {
 	const char *directory = plan_string(s->plan, s->plan->workspace);
 
-	if (make_workspace(s, directory) < 0 || guard_split(HELPER_CONTROL, directory, &s->error) < 0)
+	if (make_workspace(s, directory) < 0 ||
+		guard_split(HELPER_CONTROL, directory, &s->error) < 0)
 		return -1;
 	if (s->plan->inside_uid != getuid()) {
 		if (privileges_become(s->plan->inside_uid, s->plan->inside_gid, &s->error) < 0)
@@ -156,7 +166,9 @@ static int set_up(struct setup *s)
 	 * Kernels without keys have none to hide.
 	 */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	if ((s->plan->limits.flags & LIMIT_NAMESPACES ? set_up_namespaces(s) : set_up_process(s)) < 0 || copy_in(s) < 0)
+	if ((s->plan->limits.flags & LIMIT_NAMESPACES ? set_up_namespaces(s) : set_up_process(s)) <
+			0 ||
+		copy_in(s) < 0)
 		return -1;
 	/*
 	 * Opened while it can be: an undumpable process may read its own counters only through a
@@ -169,7 +181,8 @@ static int set_up(struct setup *s)
 	 * Without namespaces it has to clean up when the supervisor ends; that is what its keepers
 	 * are for.
 	 */
-	if ((s->plan->limits.flags & LIMIT_NAMESPACES) && privileges_die_with(HELPER_CONTROL, &s->error) < 0)
+	if ((s->plan->limits.flags & LIMIT_NAMESPACES) &&
+		privileges_die_with(HELPER_CONTROL, &s->error) < 0)
 		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return error_set(&s->error, FAILURE_INTERNAL, errno, "hiding the memory of PID 1");
@@ -199,7 +212,9 @@ static void remove_workspace(struct setup *s)
 
 static int run(struct setup *s)
 {
-	struct program_start start = { .plan = s->plan, .runner_fd = -1, .terminal = s->terminal, .control = HELPER_CONTROL };
+	struct program_start start = {
+		.plan = s->plan, .runner_fd = -1, .terminal = s->terminal, .control = HELPER_CONTROL
+	};
 	int32_t runner = s->plan->runner_fd_index;
 	int passed[2 + PLAN_SCRATCH_MAX] = { s->workspace, s->terminal };
 	size_t count = s->terminal >= 0 ? 2 : 1;
@@ -292,14 +307,17 @@ static int keep_terminal(void)
 
 int main(int argc, char **argv)
 {
-	static struct setup s = { .workspace = -1, .terminal = -1, .usage_fd = -1, .error = ERROR_INIT };
+	static struct setup s = {
+		.workspace = -1, .terminal = -1, .usage_fd = -1, .error = ERROR_INIT
+	};
 	int arrived;
 
 	reap_block_signals();
 	if (argc == 2)
 		return strcmp(argv[1], "terminal") == 0 ? keep_terminal() : be_janitor(argv[1]);
 	if (fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC) != 0) {
-		fprintf(stderr, "cordon-init: this program is started by cordon and has no other use\n");
+		fprintf(stderr,
+			"cordon-init: this program is started by cordon and has no other use\n");
 		return 64;
 	}
 	trace_adopt(HELPER_TRACE, "init");

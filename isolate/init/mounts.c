@@ -21,15 +21,18 @@
 int mounts_clone(int fd, bool device, const char *what, struct error *err)
 {
 	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV),
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			(device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV),
 		.propagation = MS_PRIVATE,
 	};
-	int tree = open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	int tree = open_tree(
+		fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "cloning the mount of %s", what);
 	/* A device node on a read-only mount still takes writes: they go to the device. */
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) != 0) {
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) !=
+		0) {
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "making %s read-only", what);
 		close(tree);
 		return -1;
@@ -55,7 +58,8 @@ static int configure(int context, const char *options)
 		value = strchr(key, '=');
 		if (value)
 			*value++ = '\0';
-		if (fsconfig(context, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value, 0) != 0)
+		if (fsconfig(context, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value,
+			    0) != 0)
 			return -1;
 		options += length + (options[length] == ',');
 	}
@@ -68,7 +72,8 @@ int mounts_new(const char *type, const char *options, unsigned attributes, struc
 	int context = fsopen(type, FSOPEN_CLOEXEC), tree = -1;
 
 	if (context < 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening a new file system of type %s", type);
+		return error_set(err, FAILURE_MOUNT_DENIED, errno,
+			"opening a new file system of type %s", type);
 	if (configure(context, options) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "making a %s (%s)", type, options);
 	else if ((tree = fsmount(context, FSMOUNT_CLOEXEC, attributes)) < 0)
@@ -76,7 +81,9 @@ int mounts_new(const char *type, const char *options, unsigned attributes, struc
 		 * The kernel's only reason to refuse a fresh proc here: the visible one is covered
 		 * in part (mount_too_revealing).
 		 */
-		error_set(err, is_proc && errno == EPERM ? FAILURE_PROC_MASKED : FAILURE_MOUNT_DENIED, errno, "mounting a new %s", type);
+		error_set(err,
+			is_proc && errno == EPERM ? FAILURE_PROC_MASKED : FAILURE_MOUNT_DENIED,
+			errno, "mounting a new %s", type);
 	close(context);
 	return tree;
 }
@@ -86,9 +93,12 @@ int mounts_attach(int tree, int dir, const char *name, struct error *err)
 	int status = 0, target = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (target < 0)
-		status = error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the mount point /%s", name);
-	else if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
-		status = error_set(err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", name);
+		status = error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "opening the mount point /%s", name);
+	else if (move_mount(tree, "", target, "",
+			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+		status = error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", name);
 	if (target >= 0)
 		close(target);
 	close(tree);
@@ -102,7 +112,8 @@ int mounts_attach(int tree, int dir, const char *name, struct error *err)
  */
 static int open_in_root(int root, const char *path, int flags, mode_t mode)
 {
-	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1, error = 0;
+	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	    here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1, error = 0;
 
 	if (top < 0 || here < 0 || fchdir(root) != 0) {
 		error = errno;
@@ -123,7 +134,9 @@ static int open_in_root(int root, const char *path, int flags, mode_t mode)
 
 int mounts_open(int root, const char *path, int flags, mode_t mode)
 {
-	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .mode = mode, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
+		.mode = mode,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	long fd;
 
 	do
@@ -145,8 +158,10 @@ int mounts_open_parent(int root, const char *path, const char **name, struct err
 
 	*name = slash ? slash + 1 : path;
 	if (slash && (size_t)(slash - path) >= sizeof above)
-		return error_set(err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the path %.64s... inside", path);
-	snprintf(above, sizeof above, "%.*s", slash && slash > path ? (int)(slash - path) : 1, slash && slash > path ? path : "/");
+		return error_set(
+			err, FAILURE_BAD_OPTION, ENAMETOOLONG, "the path %.64s... inside", path);
+	snprintf(above, sizeof above, "%.*s", slash && slash > path ? (int)(slash - path) : 1,
+		slash && slash > path ? path : "/");
 	fd = mounts_open(root, above, O_PATH | O_DIRECTORY, 0);
 	if (fd >= 0)
 		return fd;
@@ -155,8 +170,10 @@ int mounts_open_parent(int root, const char *path, const char **name, struct err
 	parent = mounts_open_parent(root, above, &last, err);
 	if (parent < 0)
 		return -1;
-	if (make_directory(parent, last) != 0 || (fd = mounts_open(root, above, O_PATH | O_DIRECTORY, 0)) < 0)
-		error_set(err, FAILURE_MOUNT_DENIED, errno, "making the directory /%s inside", above);
+	if (make_directory(parent, last) != 0 ||
+		(fd = mounts_open(root, above, O_PATH | O_DIRECTORY, 0)) < 0)
+		error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "making the directory /%s inside", above);
 	close(parent);
 	return fd;
 }
@@ -170,12 +187,14 @@ static int make_place(int root, const char *path, bool is_directory, struct erro
 	if (parent < 0)
 		return -1;
 	if (!is_directory)
-		fd = openat(parent, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
+		fd = openat(
+			parent, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
 	else if (mkdirat(parent, name, 0755) == 0)
 		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	error = errno;
 	if (fd < 0 && (fd = mounts_open(root, path, O_PATH, 0)) < 0)
-		error_set(err, FAILURE_MOUNT_DENIED, error, "making the mount point /%s inside", path);
+		error_set(err, FAILURE_MOUNT_DENIED, error, "making the mount point /%s inside",
+			path);
 	close(parent);
 	return fd;
 }
@@ -190,8 +209,10 @@ static int check_kinds(bool is_directory, int place, const char *path, struct er
 
 	if (fstat(place, &st) != 0 || S_ISDIR(st.st_mode) == is_directory)
 		return 0;
-	return error_set(err, FAILURE_BAD_OPTION, 0, "a %s cannot be shown at /%s, where a %s is; name another place inside with SRC:DST", is_directory ? "directory" : "file", path,
-			 is_directory ? "file" : "directory");
+	return error_set(err, FAILURE_BAD_OPTION, 0,
+		"a %s cannot be shown at /%s, where a %s is; name another place inside with "
+		"SRC:DST",
+		is_directory ? "directory" : "file", path, is_directory ? "file" : "directory");
 }
 
 int mounts_put(int tree, int root, const char *path, struct error *err)
@@ -202,9 +223,11 @@ int mounts_put(int tree, int root, const char *path, struct error *err)
 	path += strspn(path, "/");
 	if (fstat(tree, &st) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "looking at the mount for /%s", path);
-	else if ((place = make_place(root, path, S_ISDIR(st.st_mode), err)) < 0 || check_kinds(S_ISDIR(st.st_mode), place, path, err) < 0)
+	else if ((place = make_place(root, path, S_ISDIR(st.st_mode), err)) < 0 ||
+		check_kinds(S_ISDIR(st.st_mode), place, path, err) < 0)
 		status = -1;
-	else if (move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+	else if (move_mount(tree, "", place, "",
+			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "attaching the mount at /%s", path);
 	else
 		status = 0;
@@ -218,7 +241,11 @@ int mounts_put(int tree, int root, const char *path, struct error *err)
  * What the program may write: directories of one tmpfs, so that one size bounds them together. The
  * first is attached to its own place last, over the tmpfs that all of them are taken from.
  */
-static const struct { const char *path, *name; mode_t mode; unsigned attributes; } WRITABLE[] = {
+static const struct {
+	const char *path, *name;
+	mode_t mode;
+	unsigned attributes;
+} WRITABLE[] = {
 	{ "workspace", "workspace", 0700, 0 },
 	{ "tmp", "tmp", 01777, 0 },
 	{ "var/tmp", "var-tmp", 01777, 0 },
@@ -232,7 +259,8 @@ static int attach_part(int root, int whole, size_t i, struct error *err)
 	struct mount_attr attributes = { .attr_set = WRITABLE[i].attributes };
 	int tree = open_tree(whole, WRITABLE[i].name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
+	if (tree < 0 ||
+		mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0) {
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s", WRITABLE[i].path);
 		if (tree >= 0)
 			close(tree);
@@ -246,8 +274,9 @@ static int make_writable(int root, const struct confine_limits *limits, struct e
 	char options[128];
 	int tree, whole = -1, status = -1;
 
-	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700", (unsigned long long)limits->workspace_bytes,
-		 (unsigned long long)limits->workspace_inodes);
+	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700",
+		(unsigned long long)limits->workspace_bytes,
+		(unsigned long long)limits->workspace_inodes);
 	tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (tree >= 0)
 		whole = fcntl(tree, F_DUPFD_CLOEXEC, 0);
@@ -255,7 +284,8 @@ static int make_writable(int root, const struct confine_limits *limits, struct e
 		goto out;
 	for (size_t i = WRITABLE_COUNT; i-- > 0;) {
 		/* mkdirat(2) minds the umask, chmod does not. */
-		if (mkdirat(whole, WRITABLE[i].name, 0700) != 0 || fchmodat(whole, WRITABLE[i].name, WRITABLE[i].mode, 0) != 0) {
+		if (mkdirat(whole, WRITABLE[i].name, 0700) != 0 ||
+			fchmodat(whole, WRITABLE[i].name, WRITABLE[i].mode, 0) != 0) {
 			error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s", WRITABLE[i].path);
 			goto out;
 		}
@@ -270,7 +300,9 @@ out:
 }
 
 /* Files of a fresh /proc that are not about the sandbox, each with what stands in its place. */
-static const struct { const char *path, *stand_in; } COVERED[] = {
+static const struct {
+	const char *path, *stand_in;
+} COVERED[] = {
 	{ "proc/keys", "dev/null" },          /* the caller's keys, by name */
 	{ "proc/key-users", "dev/null" },     /* how many keys each user of the host has */
 	{ "proc/latency_stats", "dev/null" }, /* what the host's programs wait for */
@@ -299,7 +331,8 @@ static int cover(int root, struct error *err)
 	return 0;
 }
 
-static int attach_new(int root, const char *name, const char *type, const char *options, unsigned attributes, struct error *err)
+static int attach_new(int root, const char *name, const char *type, const char *options,
+	unsigned attributes, struct error *err)
 {
 	int tree = mounts_new(type, options, attributes, err);
 
@@ -310,9 +343,10 @@ int mounts_private(int root, const struct confine_limits *limits, struct error *
 {
 	/* The host has 4096 pseudo-terminals for all together (pty(7)). */
 	if (make_writable(root, limits, err) < 0 ||
-	    attach_new(root, "dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620,max=64", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-		       err) < 0 ||
-	    attach_new(root, "proc", "proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err) < 0)
+		attach_new(root, "dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620,max=64",
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0 ||
+		attach_new(root, "proc", "proc", "",
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err) < 0)
 		return -1;
 	/* The kernel lets a further namespace mount its /proc only while this one is whole. */
 	return limits->profile == PROFILE_NONE ? 0 : cover(root, err);
@@ -325,8 +359,12 @@ int mounts_make_private(struct error *err)
 	 * namespace.
 	 */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-		return error_set(err, errno == EPERM || errno == EACCES ? FAILURE_USERNS_DENIED : FAILURE_MOUNT_DENIED, errno,
-				 "using a capability inside the new user namespace, to make its mounts private");
+		return error_set(err,
+			errno == EPERM || errno == EACCES ? FAILURE_USERNS_DENIED
+							  : FAILURE_MOUNT_DENIED,
+			errno,
+			"using a capability inside the new user namespace, to make its mounts "
+			"private");
 	return 0;
 }
 
@@ -344,7 +382,8 @@ int mounts_make_private(struct error *err)
 
 int view_stage(int root, int mount, struct error *err)
 {
-	if (fchdir(root) != 0 || mkdirat(root, STAGE, 0700) != 0 || mkdirat(root, UPPER, 0700) != 0) {
+	if (fchdir(root) != 0 || mkdirat(root, STAGE, 0700) != 0 ||
+		mkdirat(root, UPPER, 0700) != 0) {
 		close(mount);
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the place for the view");
 	}
@@ -359,7 +398,8 @@ int view_take(uint32_t number, const char *what, struct error *err)
 	snprintf(path, sizeof path, STAGE "/%u", number);
 	tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (tree < 0)
-		return error_set(err, errno == ENOTCONN ? FAILURE_VIEW_LOST : FAILURE_MOUNT_DENIED, errno, "taking %s out of the view", what);
+		return error_set(err, errno == ENOTCONN ? FAILURE_VIEW_LOST : FAILURE_MOUNT_DENIED,
+			errno, "taking %s out of the view", what);
 	return tree;
 }
 
@@ -369,17 +409,20 @@ static int make_upper(const struct confine_limits *limits, struct error *err)
 	char options[96];
 	int tree;
 
-	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700", (unsigned long long)limits->workspace_bytes,
-		 (unsigned long long)limits->workspace_inodes);
+	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700",
+		(unsigned long long)limits->workspace_bytes,
+		(unsigned long long)limits->workspace_inodes);
 	tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (tree < 0 || mounts_attach(tree, AT_FDCWD, UPPER, err) < 0)
 		return -1;
 	if (mkdir(UPPER "/upper", 0755) != 0 || mkdir(UPPER "/work", 0700) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the directories that receive what is written");
+		return error_set(err, FAILURE_MOUNT_DENIED, errno,
+			"making the directories that receive what is written");
 	return 0;
 }
 
-int view_take_scratch(uint32_t number, const struct confine_limits *limits, const char *what, int *upper, struct error *err)
+int view_take_scratch(uint32_t number, const struct confine_limits *limits, const char *what,
+	int *upper, struct error *err)
 {
 	char options[160];
 	struct stat st;
@@ -387,25 +430,31 @@ int view_take_scratch(uint32_t number, const struct confine_limits *limits, cons
 
 	snprintf(options, sizeof options, STAGE "/%u", number);
 	if (stat(options, &st) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "taking %s out of the view", what);
+		return error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "taking %s out of the view", what);
 	if (!S_ISDIR(st.st_mode))
-		return error_set(err, FAILURE_BAD_OPTION, ENOTDIR, "--scratch takes directories, and %s is a file", what);
+		return error_set(err, FAILURE_BAD_OPTION, ENOTDIR,
+			"--scratch takes directories, and %s is a file", what);
 	if (make_upper(limits, err) < 0)
 		return -1;
 	*upper = open(UPPER "/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*upper < 0 || fchmod(*upper, st.st_mode & 0777) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening the directory that receives what is written");
+		return error_set(err, FAILURE_MOUNT_DENIED, errno,
+			"opening the directory that receives what is written");
 	/*
 	 * xino: one device number, and inode numbers of directories that survive the kernel's
 	 * caches.
 	 */
-	snprintf(options, sizeof options, "lowerdir=" STAGE "/%u,upperdir=" UPPER "/upper,workdir=" UPPER "/work,userxattr,xino=on",
-		 number);
+	snprintf(options, sizeof options,
+		"lowerdir=" STAGE "/%u,upperdir=" UPPER "/upper,workdir=" UPPER
+		"/work,userxattr,xino=on",
+		number);
 	tree = mounts_new("overlay", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	/* The overlay holds its layers by itself. */
 	if (umount2(UPPER, MNT_DETACH) != 0 && tree >= 0) {
 		close(tree);
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "taking the staging place of %s away", what);
+		return error_set(err, FAILURE_MOUNT_DENIED, errno,
+			"taking the staging place of %s away", what);
 	}
 	return tree;
 }
@@ -413,6 +462,7 @@ int view_take_scratch(uint32_t number, const struct confine_limits *limits, cons
 int view_unstage(struct error *err)
 {
 	if (umount2(STAGE, MNT_DETACH) != 0 || rmdir(STAGE) != 0 || rmdir(UPPER) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "taking the staging place of the view away");
+		return error_set(err, FAILURE_MOUNT_DENIED, errno,
+			"taking the staging place of the view away");
 	return 0;
 }

@@ -93,7 +93,8 @@ int view_take(uint32_t number, const char *what, struct error *err);
  * The same under an overlay; *upper is the directory that receives what is written. Returns a
  * descriptor, or -1.
  */
-int view_take_scratch(uint32_t number, const struct confine_limits *limits, const char *what, int *upper, struct error *err);
+int view_take_scratch(uint32_t number, const struct confine_limits *limits, const char *what,
+	int *upper, struct error *err);
 
 /* Takes the staging place away. 0 or -1. */
 int view_unstage(struct error *err);

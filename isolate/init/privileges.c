@@ -40,7 +40,8 @@ int privileges_keep_over_exec(void)
 	if (syscall(SYS_capset, &header, data) != 0)
 		return -1;
 	for (int cap = 0; cap < 32 * CAP_WORDS; cap++)
-		if ((data[cap / 32].permitted & (1u << (cap % 32))) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) != 0)
+		if ((data[cap / 32].permitted & (1u << (cap % 32))) &&
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) != 0)
 			return -1;
 	return 0;
 }
@@ -49,11 +50,14 @@ int privileges_become(uid_t uid, gid_t gid, struct error *err)
 {
 	/* The raw calls: glibc's wrappers would signal threads, of which there are none. */
 	if (syscall(SYS_setgroups, 0, NULL) != 0 && errno != EPERM)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "dropping supplementary groups");
+		return error_set(
+			err, FAILURE_USERNS_DENIED, errno, "dropping supplementary groups");
 	if (syscall(SYS_setresgid, gid, gid, gid) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming group %u", (unsigned)gid);
+		return error_set(
+			err, FAILURE_USERNS_DENIED, errno, "becoming group %u", (unsigned)gid);
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || syscall(SYS_setresuid, uid, uid, uid) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "becoming user %u", (unsigned)uid);
+		return error_set(
+			err, FAILURE_USERNS_DENIED, errno, "becoming user %u", (unsigned)uid);
 	/*
 	 * The kernel makes a process undumpable when its user changes, and with that its own /proc
 	 * files belong to another.
@@ -79,7 +83,8 @@ static int drop_bounding_set(struct error *err)
 		 */
 		if (errno == EPERM)
 			return 0;
-		return error_set(err, FAILURE_INTERNAL, errno, "dropping capability %d from the bounding set", cap);
+		return error_set(err, FAILURE_INTERNAL, errno,
+			"dropping capability %d from the bounding set", cap);
 	}
 	return 1;
 }
@@ -103,7 +108,8 @@ int privileges_drop(uint32_t *layers, struct error *err)
 		return error_set(err, FAILURE_INTERNAL, errno, "reading the capabilities back");
 	for (int word = 0; word < CAP_WORDS; word++)
 		if (data[word].permitted | data[word].effective | data[word].inheritable)
-			return error_set(err, FAILURE_INTERNAL, 0, "capabilities are left after all were dropped");
+			return error_set(err, FAILURE_INTERNAL, 0,
+				"capabilities are left after all were dropped");
 	*layers |= LAYER_NO_NEW_PRIVILEGES | (bounding ? LAYER_NO_CAPABILITIES : 0);
 	return 0;
 }
@@ -113,7 +119,8 @@ int privileges_die_with(int lifeline, struct error *err)
 	struct pollfd end = { lifeline, POLLIN, 0 };
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-		return error_set(err, FAILURE_INTERNAL, errno, "tying this process to its supervisor");
+		return error_set(
+			err, FAILURE_INTERNAL, errno, "tying this process to its supervisor");
 	if (poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)))
 		return error_set(err, FAILURE_INTERNAL, EPIPE, "the supervisor has ended");
 	return 0;
@@ -140,8 +147,10 @@ static int write_proc(const char *path, const char *text)
  * Fanotify and all other namespaces need no number: the filter refuses the one, and the others
  * cannot be made without a user namespace.
  */
-static const struct { const char *name, *value; } NAMESPACE_LIMITS[] = {
-	{ "max_inotify_instances", "8" },    /* of 128 that a user usually has */
+static const struct {
+	const char *name, *value;
+} NAMESPACE_LIMITS[] = {
+	{ "max_inotify_instances", "8" }, /* of 128 that a user usually has */
 	{ "max_inotify_watches", "16384" },
 };
 
@@ -153,11 +162,12 @@ int privileges_limit_namespace(uint32_t *layers, struct error *err)
 		snprintf(path, sizeof path, "/proc/sys/user/%s", NAMESPACE_LIMITS[i].name);
 		/* A kernel without the thing has no limit of it. */
 		if (write_proc(path, NAMESPACE_LIMITS[i].value) != 0 && errno != ENOENT)
-			return error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %s", path, NAMESPACE_LIMITS[i].value);
+			return error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %s", path,
+				NAMESPACE_LIMITS[i].value);
 	}
 	if (write_proc("/proc/sys/user/max_user_namespaces", "0") != 0)
 		return error_set(err, FAILURE_USERNS_DENIED, errno,
-				 "forbidding further user namespaces (/proc/sys/user/max_user_namespaces)");
+			"forbidding further user namespaces (/proc/sys/user/max_user_namespaces)");
 	*layers |= LAYER_NO_NESTED_NAMESPACES;
 	return 0;
 }
@@ -170,10 +180,12 @@ int privileges_map_self(uid_t uid, gid_t gid, struct error *err)
 		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups");
 	snprintf(line, sizeof line, "%u %u 1", (unsigned)uid, (unsigned)uid);
 	if (write_proc("/proc/self/uid_map", line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping user %u", (unsigned)uid);
+		return error_set(
+			err, FAILURE_USERNS_DENIED, errno, "mapping user %u", (unsigned)uid);
 	snprintf(line, sizeof line, "%u %u 1", (unsigned)gid, (unsigned)gid);
 	if (write_proc("/proc/self/gid_map", line) != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "mapping group %u", (unsigned)gid);
+		return error_set(
+			err, FAILURE_USERNS_DENIED, errno, "mapping group %u", (unsigned)gid);
 	return 0;
 }
 
@@ -204,7 +216,8 @@ int landlock_version(void)
 
 void landlock_scope(uint32_t *layers)
 {
-	const struct ruleset_attributes attributes = { 0, 0, SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL };
+	const struct ruleset_attributes attributes = { 0, 0,
+		SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL };
 	int fd;
 
 	if (landlock_version() < ABI_WITH_SCOPES)

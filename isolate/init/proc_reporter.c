@@ -25,7 +25,7 @@
 #include "isolate/wire/init_report.h"
 #include "isolate/init/usage.h"
 
-#define PATIENCE 20 /* fifths of a millisecond */
+#define PATIENCE 20          /* fifths of a millisecond */
 #define LAST_PATIENCE_MS 300 /* for room, in all */
 
 /*
@@ -126,9 +126,12 @@ static void take(void *context, pid_t pid)
 	r->known[r->count++].seen = true;
 }
 
-void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network)
+void proc_reporter_begin(
+	struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network)
 {
-	*r = (struct proc_reporter){ .whole_namespace = whole_namespace, .own_network = own_network, .socket = socket };
+	*r = (struct proc_reporter){
+		.whole_namespace = whole_namespace, .own_network = own_network, .socket = socket
+	};
 	take(r, main);
 }
 
@@ -155,18 +158,21 @@ static uint64_t read_no_route(void)
 	char text[8192], *names, *values, *end;
 	uint64_t count = 0;
 
-	if (proc_file_read("/proc/self/net/snmp", text, sizeof text) > 0 && (names = strstr(text, "Ip: ")) && (values = strchr(names, '\n'))) {
+	if (proc_file_read("/proc/self/net/snmp", text, sizeof text) > 0 &&
+		(names = strstr(text, "Ip: ")) && (values = strchr(names, '\n'))) {
 		values++;
 		end = values - 1;
 		*end = '\0';
-		for (char *name = strtok_r(names, " ", &names); name; name = strtok_r(NULL, " ", &names)) {
+		for (char *name = strtok_r(names, " ", &names); name;
+			name = strtok_r(NULL, " ", &names)) {
 			if (strcmp(name, "OutNoRoutes") == 0)
 				count = strtoull(values, NULL, 10);
 			values += strcspn(values, " \n");
 			values += *values == ' ';
 		}
 	}
-	if (proc_file_read("/proc/self/net/snmp6", text, sizeof text) > 0 && (names = strstr(text, "Ip6OutNoRoutes")))
+	if (proc_file_read("/proc/self/net/snmp6", text, sizeof text) > 0 &&
+		(names = strstr(text, "Ip6OutNoRoutes")))
 		count += strtoull(names + strlen("Ip6OutNoRoutes"), NULL, 10);
 	return count;
 }
@@ -185,13 +191,18 @@ static void sample(struct proc_reporter *r)
 	usage_each_process(r->whole_namespace, add_cpu, &cpu);
 	report.usage.user_us = cpu.ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (getrusage(RUSAGE_CHILDREN, &reaped) == 0)
-		report.usage.user_us += (uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000000 + (uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec);
+		report.usage.user_us +=
+			(uint64_t)(reaped.ru_utime.tv_sec + reaped.ru_stime.tv_sec) * 1000000 +
+			(uint64_t)(reaped.ru_utime.tv_usec + reaped.ru_stime.tv_usec);
 	report.usage.peak_memory_bytes = totals.bytes == UINT64_MAX ? 0 : totals.bytes;
 	report.usage.peak_processes = totals.processes;
 	if (r->whole_namespace && statvfs("/workspace", &workspace) == 0)
-		report.usage.written_bytes = (uint64_t)(workspace.f_blocks - workspace.f_bfree) * workspace.f_frsize;
+		report.usage.written_bytes =
+			(uint64_t)(workspace.f_blocks - workspace.f_bfree) * workspace.f_frsize;
 	if (no_route > r->no_route)
-		report.count = no_route - r->no_route < UINT32_MAX ? (uint32_t)(no_route - r->no_route) : UINT32_MAX;
+		report.count = no_route - r->no_route < UINT32_MAX
+			? (uint32_t)(no_route - r->no_route)
+			: UINT32_MAX;
 	r->no_route = no_route;
 	send_report(r->socket, &report, -1);
 }

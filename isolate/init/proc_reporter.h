@@ -16,24 +16,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESSES_MOST 1024          /* processes that are kept apart; more than that are only counted */
+#define PROCESSES_MOST 1024 /* processes that are kept apart; more than that are only counted */
 #define ROSTER_SAMPLE_NS INT64_C(250000000)
 
 struct proc_reporter {
 	bool whole_namespace, own_network;
-	int socket;                   /* to the supervisor; reports are sent without waiting */
-	int patience_ms;              /* with a socket that has no room; 0 until the last look */
+	int socket;      /* to the supervisor; reports are sent without waiting */
+	int patience_ms; /* with a socket that has no room; 0 until the last look */
 	int64_t sampled_ns;
-	uint64_t no_route;            /* the kernel's counter at the last sample */
+	uint64_t no_route; /* the kernel's counter at the last sample */
 	unsigned count;
-	struct { pid_t pid; bool seen; } known[PROCESSES_MOST];
+	struct {
+		pid_t pid;
+		bool seen;
+	} known[PROCESSES_MOST];
 };
 
 /*
  * Begins with a report of the program's process. whole_namespace as for usage_read; own_network:
  * the network namespace is the sandbox's alone.
  */
-void proc_reporter_begin(struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
+void proc_reporter_begin(
+	struct proc_reporter *r, int socket, pid_t main, bool whole_namespace, bool own_network);
 
 /* Looks for new ones and for those that are gone; samples when it is time for it, or now. */
 void proc_reporter_look(struct proc_reporter *r, bool sample_now);

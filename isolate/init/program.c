@@ -43,12 +43,15 @@ struct child {
 
 int program_terminal(unsigned rows, unsigned columns, struct error *err)
 {
-	struct winsize window = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
+	struct winsize window = { .ws_row = (unsigned short)rows,
+		.ws_col = (unsigned short)columns };
 	int unlocked = 0, fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "opening a pseudo-terminal (/dev/ptmx)");
-	if (ioctl(fd, TIOCSPTLCK, &unlocked) != 0 || (rows > 0 && columns > 0 && ioctl(fd, TIOCSWINSZ, &window) != 0)) {
+		return error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "opening a pseudo-terminal (/dev/ptmx)");
+	if (ioctl(fd, TIOCSPTLCK, &unlocked) != 0 ||
+		(rows > 0 && columns > 0 && ioctl(fd, TIOCSWINSZ, &window) != 0)) {
 		error_set(err, FAILURE_MOUNT_DENIED, errno, "setting up the pseudo-terminal");
 		close(fd);
 		return -1;
@@ -80,7 +83,10 @@ static int install_filter(struct program_start *s)
 {
 	int listener;
 
-	return filter_install_notifying(&s->plan->limits, &listener, &s->error) < 0 || report_listener(s->control, listener, &s->error) < 0 ? -1 : 0;
+	return filter_install_notifying(&s->plan->limits, &listener, &s->error) < 0 ||
+			report_listener(s->control, listener, &s->error) < 0
+		? -1
+		: 0;
 }
 
 static int confine_child(struct program_start *s)
@@ -89,15 +95,22 @@ static int confine_child(struct program_start *s)
 	int runner_fd = s->runner_fd;
 
 	if (setsid() < 0 || (s->terminal >= 0 && take_terminal(s->terminal) < 0))
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "giving the program a session and a terminal of its own");
-	if (chdir(plan_string(p, p->directory)) != 0 && (p->otherwise.length == 0 || chdir(plan_string(p, p->otherwise)) != 0))
-		return error_set(&s->error, FAILURE_PATH_MISSING, errno, "entering the working directory %s", plan_string(p, p->directory));
-	if (runner_fd >= 0 && runner_fd != RUNNER_FD && (runner_fd = dup2(runner_fd, RUNNER_FD)) < 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "passing the runner's socket on");
+		return error_set(&s->error, FAILURE_INTERNAL, errno,
+			"giving the program a session and a terminal of its own");
+	if (chdir(plan_string(p, p->directory)) != 0 &&
+		(p->otherwise.length == 0 || chdir(plan_string(p, p->otherwise)) != 0))
+		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
+			"entering the working directory %s", plan_string(p, p->directory));
+	if (runner_fd >= 0 && runner_fd != RUNNER_FD &&
+		(runner_fd = dup2(runner_fd, RUNNER_FD)) < 0)
+		return error_set(
+			&s->error, FAILURE_INTERNAL, errno, "passing the runner's socket on");
 	if (runner_fd == RUNNER_FD && fcntl(RUNNER_FD, F_SETFD, 0) != 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "passing the runner's socket on");
+		return error_set(
+			&s->error, FAILURE_INTERNAL, errno, "passing the runner's socket on");
 	if (close_range(runner_fd >= 0 ? RUNNER_FD + 1 : RUNNER_FD, ~0u, CLOSE_RANGE_CLOEXEC) != 0)
-		return error_set(&s->error, FAILURE_INTERNAL, errno, "closing all other descriptors");
+		return error_set(
+			&s->error, FAILURE_INTERNAL, errno, "closing all other descriptors");
 	if (p->limits.profile == PROFILE_NONE)
 		return 0; /* the runner's fork server: what it starts is confined there */
 	/*
@@ -127,7 +140,8 @@ static int execute(const struct child *c, const char *command)
 		return errno;
 	}
 	for (const char *at = c->path_list; *at; at += strcspn(at, ":"), at += *at == ':') {
-		int length = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, command);
+		int length =
+			snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, command);
 
 		if (length < 0 || (size_t)length >= sizeof path)
 			continue;
@@ -171,8 +185,11 @@ static const char *path_of(char **env)
 
 pid_t program_start(struct program_start *s)
 {
-	struct child c = { .start = s, .argv = vector_of(s->plan, s->plan->argv), .env = vector_of(s->plan, s->plan->env) };
-	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	struct child c = { .start = s,
+		.argv = vector_of(s->plan, s->plan->argv),
+		.env = vector_of(s->plan, s->plan->env) };
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	pid_t pid = -1;
 
 	s->layers = 0;
@@ -185,7 +202,8 @@ pid_t program_start(struct program_start *s)
 	c.path_list = path_of(c.env);
 	pid = clone(child_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
 	if (pid < 0) {
-		error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
+		error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"starting the program's process");
 	} else if (s->exec_errno != 0 || s->error.code != FAILURE_NONE) {
 		waitpid(pid, NULL, 0);
 		pid = -1;
@@ -214,7 +232,9 @@ static int set(int resource, const char *name, rlim_t soft, rlim_t hard, struct 
 
 	if (setrlimit((__rlimit_resource_t)resource, &wanted) == 0)
 		return 0;
-	return err ? error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %llu", name, (unsigned long long)soft) : -1;
+	return err ? error_set(err, FAILURE_LIMIT_DENIED, errno, "setting %s to %llu", name,
+			     (unsigned long long)soft)
+		   : -1;
 }
 
 /*
@@ -241,12 +261,16 @@ static rlim_t mapped_now(void)
  * What is counted per user (setrlimit(2), mq_overview(7)): the caller's other programs share the
  * number with the sandbox, so a program gets a part of it, or what is left of a smaller one.
  */
-static const struct { int resource; const char *name; rlim_t most; } SHARED_WITH_USER[] = {
+static const struct {
+	int resource;
+	const char *name;
+	rlim_t most;
+} SHARED_WITH_USER[] = {
 	/* queued signals and timers; a usual limit: 90,000 */
 	{ RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 2048 },
 	/* bytes in POSIX queues; the kernel's own default */
 	{ RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 819200 },
-	{ RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 4 << 20 },      /* a usual limit: 8 MiB */
+	{ RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 4 << 20 }, /* a usual limit: 8 MiB */
 };
 
 static int limit_shared(struct error *err)
@@ -255,9 +279,11 @@ static int limit_shared(struct error *err)
 		struct rlimit now;
 		rlim_t most = SHARED_WITH_USER[i].most;
 
-		if (getrlimit((__rlimit_resource_t)SHARED_WITH_USER[i].resource, &now) == 0 && now.rlim_max < most)
+		if (getrlimit((__rlimit_resource_t)SHARED_WITH_USER[i].resource, &now) == 0 &&
+			now.rlim_max < most)
 			most = now.rlim_max;
-		if (set(SHARED_WITH_USER[i].resource, SHARED_WITH_USER[i].name, most, most, err) < 0)
+		if (set(SHARED_WITH_USER[i].resource, SHARED_WITH_USER[i].name, most, most, err) <
+			0)
 			return -1;
 	}
 	return 0;
@@ -284,12 +310,16 @@ int rlimits_open_files(const struct confine_limits *limits, struct error *err)
 int rlimits_apply(const struct confine_limits *limits, unsigned own_processes, struct error *err)
 {
 	if (limit_core(err) < 0 || limit_shared(err) < 0 ||
-	    set(RLIMIT_FSIZE, "RLIMIT_FSIZE", limits->fsize_bytes, limits->fsize_bytes, err) < 0)
+		set(RLIMIT_FSIZE, "RLIMIT_FSIZE", limits->fsize_bytes, limits->fsize_bytes, err) <
+			0)
 		return -1;
-	if (limits->cpu_seconds > 0 && set(RLIMIT_CPU, "RLIMIT_CPU", limits->cpu_seconds, limits->cpu_seconds + 1, err) < 0)
+	if (limits->cpu_seconds > 0 &&
+		set(RLIMIT_CPU, "RLIMIT_CPU", limits->cpu_seconds, limits->cpu_seconds + 1, err) <
+			0)
 		return -1;
 	if ((limits->flags & LIMIT_PROCESSES) &&
-	    set(RLIMIT_NPROC, "RLIMIT_NPROC", limits->processes + own_processes, limits->processes + own_processes, err) < 0)
+		set(RLIMIT_NPROC, "RLIMIT_NPROC", limits->processes + own_processes,
+			limits->processes + own_processes, err) < 0)
 		return -1;
 	if ((limits->flags & LIMIT_ADDRESS_SPACE) && limits->memory_bytes > 0) {
 		rlim_t most = limits->memory_bytes + mapped_now();

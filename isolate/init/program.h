@@ -12,14 +12,14 @@
 
 struct program_start {
 	const struct plan *plan;
-	int runner_fd;     /* becomes descriptor 3 of the program, or -1 */
+	int runner_fd; /* becomes descriptor 3 of the program, or -1 */
 	/* the master side of its terminal, or -1: standard streams are 0, 1, 2 as they are */
 	int terminal;
 	/* to the supervisor: for the filter's listener, where LIMIT_EVENTS asks for one */
 	int control;
 	/* results */
-	uint32_t layers;   /* LAYER_SECCOMP, LAYER_LANDLOCK_SCOPE: what the child applied */
-	int exec_errno;    /* why execve failed, 0 when it did not */
+	uint32_t layers;    /* LAYER_SECCOMP, LAYER_LANDLOCK_SCOPE: what the child applied */
+	int exec_errno;     /* why execve failed, 0 when it did not */
 	struct error error; /* what confinement failed, FAILURE_NONE when none did */
 };
 

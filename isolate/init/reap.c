@@ -24,12 +24,13 @@
 #include "isolate/init/proc_reporter.h"
 #include "isolate/init/usage.h"
 
-static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP };
+static const int FORWARDED[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT,
+	SIGWINCH, SIGTSTP };
 
 struct loop {
 	pid_t main;
 	bool main_ended, ending, paused;
-	struct proc_reporter *reporter;   /* NULL: no events are wanted */
+	struct proc_reporter *reporter; /* NULL: no events are wanted */
 	const struct confine_limits *limits;
 	struct report *ended;
 };
@@ -145,7 +146,8 @@ static bool is_full(const char *path)
 {
 	struct statvfs fs;
 
-	return statvfs(path, &fs) == 0 && ((fs.f_blocks > 0 && fs.f_bfree == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
+	return statvfs(path, &fs) == 0 &&
+		((fs.f_blocks > 0 && fs.f_bfree == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
 }
 
 /*
@@ -223,8 +225,10 @@ static void account(struct report_usage *usage, int usage_fd, uint64_t written_b
 	struct rusage children;
 
 	if (getrusage(RUSAGE_CHILDREN, &children) == 0) {
-		usage->user_us = (uint64_t)children.ru_utime.tv_sec * 1000000 + (uint64_t)children.ru_utime.tv_usec;
-		usage->system_us = (uint64_t)children.ru_stime.tv_sec * 1000000 + (uint64_t)children.ru_stime.tv_usec;
+		usage->user_us = (uint64_t)children.ru_utime.tv_sec * 1000000 +
+			(uint64_t)children.ru_utime.tv_usec;
+		usage->system_us = (uint64_t)children.ru_stime.tv_sec * 1000000 +
+			(uint64_t)children.ru_stime.tv_usec;
 		if ((uint64_t)children.ru_maxrss * 1024 > usage->peak_memory_bytes)
 			usage->peak_memory_bytes = (uint64_t)children.ru_maxrss * 1024;
 	}
@@ -258,11 +262,17 @@ static int open_timer(void)
 	return fd;
 }
 
-int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended)
+int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits,
+	struct report *ended)
 {
 	static struct proc_reporter reporter;
-	struct loop l = { .main = main, .limits = limits, .ended = ended, .reporter = limits->flags & LIMIT_EVENTS ? &reporter : NULL };
-	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_NAMESPACES)), POLLIN, 0 }, { lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
+	struct loop l = { .main = main,
+		.limits = limits,
+		.ended = ended,
+		.reporter = limits->flags & LIMIT_EVENTS ? &reporter : NULL };
+	struct pollfd polled[3] = { { open_signals(!(limits->flags & LIMIT_NAMESPACES)), POLLIN,
+					    0 },
+		{ lifeline, POLLIN, 0 }, { open_timer(), POLLIN, 0 } };
 	uint64_t written_before = written(usage_fd);
 	int status = polled[0].fd < 0 || polled[2].fd < 0 ? -1 : 0;
 
@@ -271,7 +281,8 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 	if (status < 0)
 		end_all(&l);
 	if (l.reporter)
-		proc_reporter_begin(&reporter, lifeline, main, whole_namespace(&l), limits_own_network(limits));
+		proc_reporter_begin(
+			&reporter, lifeline, main, whole_namespace(&l), limits_own_network(limits));
 	while (reap(&l)) {
 		uint64_t ticks;
 
@@ -279,11 +290,13 @@ int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_
 			end_all(&l);
 		forward(&l, polled[0].fd);
 		/* The end of the stream is the end of the supervisor. */
-		if (!l.ending && (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !listen_to(&l, lifeline))
+		if (!l.ending && (polled[1].revents & (POLLIN | POLLHUP | POLLERR)) &&
+			!listen_to(&l, lifeline))
 			end_all(&l);
 		if (l.ending)
 			polled[1].fd = -1;
-		if ((polled[2].revents & POLLIN) && read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
+		if ((polled[2].revents & POLLIN) &&
+			read(polled[2].fd, &ticks, sizeof ticks) == sizeof ticks) {
 			watch(&l);
 			if (l.ending)
 				/* a child whose fork(2) ran while the others were killed */

@@ -40,6 +40,7 @@ void reap_unblock_signals(void);
  * program's status (SIGKILL's when it had to be ended), usage, limits. Returns 0, or -1 with errno
  * when the loop could not be set up (everything is ended then, too).
  */
-int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits, struct report *ended);
+int reap_until_end(pid_t main, int lifeline, int usage_fd, const struct confine_limits *limits,
+	struct report *ended);
 
 #endif

@@ -32,12 +32,28 @@ static const char *const DEVICES[] = { "null", "zero", "full", "random", "urando
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
 
 static const char *const DIRECTORIES[] = {
-	"proc", "dev", "dev/pts", "dev/shm", "tmp", "var", "var/tmp", "workspace", "home", "home/user", "etc", "run",
+	"proc",
+	"dev",
+	"dev/pts",
+	"dev/shm",
+	"tmp",
+	"var",
+	"var/tmp",
+	"workspace",
+	"home",
+	"home/user",
+	"etc",
+	"run",
 };
 
-static const struct { const char *name, *target; } LINKS[] = {
-	{ "dev/fd", "/proc/self/fd" }, { "dev/stdin", "/proc/self/fd/0" }, { "dev/stdout", "/proc/self/fd/1" },
-	{ "dev/stderr", "/proc/self/fd/2" }, { "dev/ptmx", "pts/ptmx" },
+static const struct {
+	const char *name, *target;
+} LINKS[] = {
+	{ "dev/fd", "/proc/self/fd" },
+	{ "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" },
+	{ "dev/stderr", "/proc/self/fd/2" },
+	{ "dev/ptmx", "pts/ptmx" },
 };
 
 /*
@@ -50,7 +66,8 @@ struct source {
 	bool of_view;
 };
 
-static int open_source(const struct plan *p, const struct plan_bind *bind, struct source *s, struct error *err)
+static int open_source(
+	const struct plan *p, const struct plan_bind *bind, struct source *s, struct error *err)
 {
 	const char *path = plan_string(p, bind->source);
 	bool like_host = bind->flags & PLAN_BIND_LIKE_HOST;
@@ -61,7 +78,8 @@ static int open_source(const struct plan *p, const struct plan_bind *bind, struc
 	if (fd < 0 && (bind->flags & PLAN_BIND_OPTIONAL))
 		return 0;
 	if (fd < 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to show it read-only", path);
+		return error_set(
+			err, FAILURE_PATH_MISSING, errno, "opening %s, to show it read-only", path);
 	if (fstat(fd, &st) != 0) {
 		status = error_set(err, FAILURE_PATH_MISSING, errno, "looking at %s", path);
 	} else if (S_ISLNK(st.st_mode)) {
@@ -71,11 +89,17 @@ static int open_source(const struct plan *p, const struct plan_bind *bind, struc
 			target[length] = '\0';
 		s->link = length > 0 ? strdup(target) : NULL;
 		if (!s->link)
-			status = error_set(err, FAILURE_PATH_MISSING, errno, "reading the link %s", path);
+			status = error_set(
+				err, FAILURE_PATH_MISSING, errno, "reading the link %s", path);
 	} else if (bind->flags & PLAN_BIND_SOCKET && !S_ISSOCK(st.st_mode)) {
-		status = error_set(err, FAILURE_BAD_INPUT, 0, "%s is no UNIX socket; --host-socket shows one, and --ro files and directories", path);
-	} else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !(bind->flags & PLAN_BIND_SOCKET)) {
-		status = error_set(err, FAILURE_BAD_INPUT, 0, "%s is neither a file nor a directory, and only those can be shown", path);
+		status = error_set(err, FAILURE_BAD_INPUT, 0,
+			"%s is no UNIX socket; --host-socket shows one, and --ro files and "
+			"directories",
+			path);
+	} else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) &&
+		!(bind->flags & PLAN_BIND_SOCKET)) {
+		status = error_set(err, FAILURE_BAD_INPUT, 0,
+			"%s is neither a file nor a directory, and only those can be shown", path);
 	} else if (bind->flags & PLAN_BIND_VIEW) {
 		s->of_view = true;
 	} else {
@@ -95,7 +119,8 @@ static int open_devices(int *trees, struct error *err)
 		snprintf(path, sizeof path, "/dev/%s", DEVICES[i]);
 		fd = open(path, O_PATH | O_CLOEXEC);
 		if (fd < 0)
-			return error_set(err, FAILURE_PATH_MISSING, errno, "opening the device %s", path);
+			return error_set(
+				err, FAILURE_PATH_MISSING, errno, "opening the device %s", path);
 		trees[i] = mounts_clone(fd, true, path, err);
 		close(fd);
 		if (trees[i] < 0)
@@ -115,7 +140,8 @@ static int attach_source(int root, const char *target, struct source *s, struct 
 		if (parent < 0)
 			return -1;
 		if (symlinkat(s->link, parent, name) != 0 && errno != EEXIST)
-			status = error_set(err, FAILURE_MOUNT_DENIED, errno, "making the link /%s inside", path);
+			status = error_set(err, FAILURE_MOUNT_DENIED, errno,
+				"making the link /%s inside", path);
 		close(parent);
 		return status;
 	}
@@ -126,7 +152,8 @@ static int attach_source(int root, const char *target, struct source *s, struct 
 	return status;
 }
 
-static int take_from_view(const struct plan *p, const struct plan_bind *bind, struct source *s, struct root_output *out, struct error *err)
+static int take_from_view(const struct plan *p, const struct plan_bind *bind, struct source *s,
+	struct root_output *out, struct error *err)
 {
 	const char *what = plan_string(p, bind->source);
 
@@ -135,15 +162,18 @@ static int take_from_view(const struct plan *p, const struct plan_bind *bind, st
 	if (!(bind->flags & PLAN_BIND_SCRATCH)) {
 		s->tree = view_take(bind->view, what, err);
 	} else if (out->scratch_count < PLAN_SCRATCH_MAX) {
-		s->tree = view_take_scratch(bind->view, &p->limits, what, &out->scratch[out->scratch_count], err);
+		s->tree = view_take_scratch(
+			bind->view, &p->limits, what, &out->scratch[out->scratch_count], err);
 		out->scratch_count += out->scratch[out->scratch_count] >= 0;
 	} else {
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--scratch was given more than %d times", PLAN_SCRATCH_MAX);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--scratch was given more than %d times", PLAN_SCRATCH_MAX);
 	}
 	return s->tree < 0 ? -1 : 0;
 }
 
-static int make_file(int root, const char *path, const char *content, size_t length, struct error *err)
+static int make_file(
+	int root, const char *path, const char *content, size_t length, struct error *err)
 {
 	const char *name;
 	int parent, fd;
@@ -155,14 +185,16 @@ static int make_file(int root, const char *path, const char *content, size_t len
 	fd = openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
 	close(parent);
 	if (fd < 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the file /%s inside", path);
+		return error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "making the file /%s inside", path);
 	while (length > 0) {
 		ssize_t wrote = write(fd, content, length);
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote <= 0) {
-			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing the file /%s inside", path);
+			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"writing the file /%s inside", path);
 			close(fd);
 			return -1;
 		}
@@ -178,10 +210,12 @@ static int furnish(int root, int *devices, struct error *err)
 {
 	for (size_t i = 0; i < sizeof DIRECTORIES / sizeof *DIRECTORIES; i++)
 		if (mkdirat(root, DIRECTORIES[i], 0755) != 0)
-			return error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s inside", DIRECTORIES[i]);
+			return error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s inside",
+				DIRECTORIES[i]);
 	for (size_t i = 0; i < sizeof LINKS / sizeof *LINKS; i++)
 		if (symlinkat(LINKS[i].target, root, LINKS[i].name) != 0)
-			return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the link /%s inside", LINKS[i].name);
+			return error_set(err, FAILURE_MOUNT_DENIED, errno,
+				"making the link /%s inside", LINKS[i].name);
 	for (size_t i = 0; i < DEVICE_COUNT; i++) {
 		char name[32];
 		int fd;
@@ -189,7 +223,8 @@ static int furnish(int root, int *devices, struct error *err)
 		snprintf(name, sizeof name, "dev/%s", DEVICES[i]);
 		fd = openat(root, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0444);
 		if (fd < 0)
-			return error_set(err, FAILURE_MOUNT_DENIED, errno, "making /%s inside", name);
+			return error_set(
+				err, FAILURE_MOUNT_DENIED, errno, "making /%s inside", name);
 		close(fd);
 		if (mounts_attach(devices[i], root, name, err) < 0)
 			return -1;
@@ -203,11 +238,13 @@ static int pivot(int root, struct error *err)
 
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno,
-				 "making the sandbox's root the only one%s", errno == EINVAL ? " (the host's root is no mount: an initramfs?)" : "");
+			"making the sandbox's root the only one%s",
+			errno == EINVAL ? " (the host's root is no mount: an initramfs?)" : "");
 	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		return error_set(err, FAILURE_MOUNT_DENIED, errno, "letting go of the host's root");
 	if (mount_setattr(root, "", AT_EMPTY_PATH, &read_only, sizeof read_only) != 0)
-		return error_set(err, FAILURE_MOUNT_DENIED, errno, "making the sandbox's root read-only");
+		return error_set(
+			err, FAILURE_MOUNT_DENIED, errno, "making the sandbox's root read-only");
 	return 0;
 }
 
@@ -224,14 +261,16 @@ static bool was_replaced(const struct plan_bind *bind, struct error *err)
 }
 
 /* Fills the root; the ids have been taken, so what is made here belongs to the program's user. */
-static int fill(int root, const struct plan *p, const int *fds, struct source *sources, int *devices, struct root_output *out, struct error *err)
+static int fill(int root, const struct plan *p, const int *fds, struct source *sources,
+	int *devices, struct root_output *out, struct error *err)
 {
 	if (furnish(root, devices, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < p->files.count; i++) {
 		const struct plan_file *file = &plan_files(p)[i];
 
-		if (make_file(root, plan_string(p, file->path), plan_string(p, file->content), file->content.length, err) < 0)
+		if (make_file(root, plan_string(p, file->path), plan_string(p, file->content),
+			    file->content.length, err) < 0)
 			return -1;
 	}
 	if (mounts_private(root, &p->limits, err) < 0)
@@ -240,13 +279,15 @@ static int fill(int root, const struct plan *p, const int *fds, struct source *s
 		return -1;
 	for (uint32_t i = 0; i < p->binds.count; i++)
 		if (take_from_view(p, &plan_binds(p)[i], &sources[i], out, err) < 0 ||
-		    (attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i], err) < 0 &&
-		     !was_replaced(&plan_binds(p)[i], err)))
+			(attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i],
+				 err) < 0 &&
+				!was_replaced(&plan_binds(p)[i], err)))
 			return -1;
 	return p->view_fd_index >= 0 ? view_unstage(err) : 0;
 }
 
-int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers, struct error *err)
+int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers,
+	struct error *err)
 {
 	struct source *sources = calloc(p->binds.count + 1, sizeof *sources);
 	int devices[DEVICE_COUNT], tree, root = -1, workspace = -1;
@@ -264,7 +305,8 @@ int root_build(const struct plan *p, const int *fds, struct root_output *out, ui
 		if (open_source(p, &plan_binds(p)[i], &sources[i], err) < 0)
 			goto out;
 	}
-	if (open_devices(devices, err) < 0 || privileges_become(p->inside_uid, p->inside_gid, err) < 0)
+	if (open_devices(devices, err) < 0 ||
+		privileges_become(p->inside_uid, p->inside_gid, err) < 0)
 		goto out;
 	snprintf(options, sizeof options, "size=%u,nr_inodes=4096,mode=0755", p->root_bytes);
 	tree = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);

@@ -25,6 +25,7 @@ struct root_output {
  * the plan; that of the view is closed. *layers gains LAYER_OWN_ROOT. Returns a descriptor of the
  * workspace, or -1.
  */
-int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers, struct error *err);
+int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers,
+	struct error *err);
 
 #endif

@@ -31,7 +31,7 @@ struct visit {
 	void (*act)(struct visit *, pid_t);
 	uint64_t bytes, shared;
 	uint32_t count;
-	int number;                               /* the signal to send */
+	int number; /* the signal to send */
 	void (*callback)(void *context, pid_t pid);
 	void *context;
 };
@@ -189,7 +189,8 @@ unsigned usage_kill_all(bool whole_namespace)
  */
 
 #define STATUS_BYTES 3072
-#define ENDING_MOST 64     /* threads on their way out that are passed over in search of one that is not */
+#define ENDING_MOST \
+	64 /* threads on their way out that are passed over in search of one that is not */
 #define IPC_BYTES 262144
 #define SEMAPHORE_BYTES 64 /* struct sem fills a cache line */
 #define UNDO_BYTES 2       /* of one semaphore, for one process */
@@ -280,8 +281,9 @@ static pid_t find_memory(pid_t pid, char status[STATUS_BYTES], uint32_t *threads
 
 static uint64_t sum_of(const char *status)
 {
-	return 1024 * (value_of(status, "\nVmRSS:") + value_of(status, "\nVmPTE:") + value_of(status, "\nVmSwap:") +
-		       value_of(status, "\nHugetlbPages:"));
+	return 1024 *
+		(value_of(status, "\nVmRSS:") + value_of(status, "\nVmPTE:") +
+			value_of(status, "\nVmSwap:") + value_of(status, "\nHugetlbPages:"));
 }
 
 void process_memory_read(pid_t pid, struct process_memory *memory)
@@ -311,23 +313,26 @@ uint64_t process_memory_share(pid_t pid, uint64_t *shared)
 	if (proc_file_read(path, rollup, sizeof rollup) <= 0 || !strstr(rollup, "\nPss:"))
 		return read_status(thread, status) && has_memory(status) ? sum_of(status) : 0;
 	*shared += 1024 * value_of(rollup, "\nPss_Shmem:");
-	return 1024 * (value_of(rollup, "\nPss:") + value_of(rollup, "\nSwapPss:") + value_of(status, "\nVmPTE:") +
-		       value_of(status, "\nHugetlbPages:"));
+	return 1024 *
+		(value_of(rollup, "\nPss:") + value_of(rollup, "\nSwapPss:") +
+			value_of(status, "\nVmPTE:") + value_of(status, "\nHugetlbPages:"));
 }
 
 /*
  * Calls add with the numbers of each line but the first, which has the columns' names. False: too
  * long.
  */
-static bool each_object(const char *path, uint64_t (*add)(const uint64_t *column, uint32_t processes),
-			uint32_t processes, uint64_t *sum)
+static bool each_object(const char *path,
+	uint64_t (*add)(const uint64_t *column, uint32_t processes), uint32_t processes,
+	uint64_t *sum)
 {
 	static char text[IPC_BYTES];
 	ssize_t length = proc_file_read(path, text, sizeof text);
 
 	if (length >= (ssize_t)sizeof text - 1)
 		return false;
-	for (char *line = length > 0 ? strchr(text, '\n') : NULL; line && line[1]; line = strchr(line + 1, '\n')) {
+	for (char *line = length > 0 ? strchr(text, '\n') : NULL; line && line[1];
+		line = strchr(line + 1, '\n')) {
 		uint64_t column[16] = { 0 };
 		char *at = line + 1;
 
@@ -365,6 +370,8 @@ uint64_t process_memory_ipc(uint32_t processes)
 	uint64_t sum = 0;
 
 	return each_object("/proc/sysvipc/shm", segment, processes, &sum) &&
-	       each_object("/proc/sysvipc/sem", semaphores, processes, &sum) &&
-	       each_object("/proc/sysvipc/msg", queue, processes, &sum) ? sum : UINT64_MAX;
+			each_object("/proc/sysvipc/sem", semaphores, processes, &sum) &&
+			each_object("/proc/sysvipc/msg", queue, processes, &sum)
+		? sum
+		: UINT64_MAX;
 }

@@ -26,9 +26,15 @@ static const struct {
 	{ "FILE", "_cordon_files \"$cur\"" },
 	{ "PATH", "_cordon_files \"$cur\"" },
 	{ "SRC[:DST]", "_cordon_files \"$cur\"" },
-	{ "JSON|@FILE", "[[ $cur == @* ]] && { _cordon_files \"${cur#@}\"; COMPREPLY=(\"${COMPREPLY[@]/#/@}\"); }" },
-	{ "DIR", "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")" },
-	{ "POLICY", "mapfile -t COMPREPLY < <(compgen -W 'threshold eager operator_approval' -- \"$cur\")" },
+	{ "JSON|@FILE",
+		"[[ $cur == @* ]] && { _cordon_files \"${cur#@}\"; "
+		"COMPREPLY=(\"${COMPREPLY[@]/#/@}\"); }" },
+	{ "DIR",
+		"compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "
+		"\"$cur\")" },
+	{ "POLICY",
+		"mapfile -t COMPREPLY < <(compgen -W 'threshold eager operator_approval' -- "
+		"\"$cur\")" },
 	{ "MODE", "mapfile -t COMPREPLY < <(compgen -W 'none allow' -- \"$cur\")" },
 	{ "THEME", "mapfile -t COMPREPLY < <(compgen -W 'dark light mono' -- \"$cur\")" },
 	{ "K", "mapfile -t COMPREPLY < <(compgen -e -- \"$cur\")" },
@@ -55,12 +61,12 @@ static void print_pattern(const char *argument)
 static void print_values(void)
 {
 	puts("_cordon_files() {\n"
-		"    compopt -o filenames 2>/dev/null\n"
-		"    mapfile -t COMPREPLY < <(compgen -f -- \"$1\")\n"
-		"}\n"
-		"# Completes the value of option $1.\n"
-		"_cordon_value() {\n"
-		"    case $1 in");
+	     "    compopt -o filenames 2>/dev/null\n"
+	     "    mapfile -t COMPREPLY < <(compgen -f -- \"$1\")\n"
+	     "}\n"
+	     "# Completes the value of option $1.\n"
+	     "_cordon_value() {\n"
+	     "    case $1 in");
 	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
 		fputs("    ", stdout);
 		print_pattern(actions[i].argument);
@@ -89,7 +95,9 @@ static void print_commands(void)
 	for (size_t i = 0; i < command_text_count; i++) {
 		size_t length = strcspn(command_texts[i].name, " ");
 
-		if (i == 0 || strncmp(command_texts[i - 1].name, command_texts[i].name, length + (command_texts[i].name[length] == ' ')) != 0)
+		if (i == 0 ||
+			strncmp(command_texts[i - 1].name, command_texts[i].name,
+				length + (command_texts[i].name[length] == ' ')) != 0)
 			printf("%.*s ", (int)length, command_texts[i].name);
 	}
 }
@@ -104,16 +112,20 @@ static void print_subcommands(void)
 
 static void print_words(void)
 {
-	puts("# Completes a word of command $1 that is no option; $2 is how many such words stand before it.\n"
-		"_cordon_word() {\n    case $1 in");
+	puts("# Completes a word of command $1 that is no option; $2 is how many such words stand "
+	     "before it.\n"
+	     "_cordon_word() {\n    case $1 in");
 	for (size_t i = 0; i < command_text_count; i++) {
 		const struct command_text *command = &command_texts[i];
 
 		if (command->words == FILES)
-			printf("    '%s') (( $2 == 0 )) && _cordon_files \"$cur\" ;;\n", command->name);
+			printf("    '%s') (( $2 == 0 )) && _cordon_files \"$cur\" ;;\n",
+				command->name);
 		else if (command->words == COMMAND_LINE)
-			printf("    '%s') if (( $2 == 0 )) && [[ $cur != */* ]]; then mapfile -t COMPREPLY < <(compgen -c -- \"$cur\");\n"
-				"        else _cordon_files \"$cur\"; fi ;;\n", command->name);
+			printf("    '%s') if (( $2 == 0 )) && [[ $cur != */* ]]; then mapfile -t "
+			       "COMPREPLY < <(compgen -c -- \"$cur\");\n"
+			       "        else _cordon_files \"$cur\"; fi ;;\n",
+				command->name);
 	}
 	fputs("    help) mapfile -t COMPREPLY < <(compgen -W '", stdout);
 	print_commands();
@@ -123,56 +135,60 @@ static void print_words(void)
 static void print_entry(void)
 {
 	puts("_cordon() {\n"
-		"    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i words=0 expects='' ended='' first=2\n"
-		"    COMPREPLY=()\n"
-		"    if (( COMP_CWORD == 1 )); then");
+	     "    local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} i words=0 "
+	     "expects='' ended='' first=2\n"
+	     "    COMPREPLY=()\n"
+	     "    if (( COMP_CWORD == 1 )); then");
 	fputs("        mapfile -t COMPREPLY < <(compgen -W '", stdout);
 	print_commands();
 	fputs("help --help --version' -- \"$cur\")\n"
-		"        return\n"
-		"    fi\n"
-		"    if [[ $command == tool ]]; then\n"
-		"        if (( COMP_CWORD == 2 )); then\n"
-		"            mapfile -t COMPREPLY < <(compgen -W '", stdout);
+	      "        return\n"
+	      "    fi\n"
+	      "    if [[ $command == tool ]]; then\n"
+	      "        if (( COMP_CWORD == 2 )); then\n"
+	      "            mapfile -t COMPREPLY < <(compgen -W '",
+		stdout);
 	print_subcommands();
 	puts("--help' -- \"$cur\")\n"
-		"            return\n"
-		"        fi\n"
-		"        command=\"tool ${COMP_WORDS[2]}\" first=3\n"
-		"    fi\n"
-		"    for (( i = first; i < COMP_CWORD; i++ )); do\n"
-		"        if [[ $ended ]]; then (( words++ ))\n"
-		"        elif [[ $expects ]]; then expects=''\n"
-		"        else\n"
-		"            case ${COMP_WORDS[i]} in\n"
-		"            --) ended=1 ;;\n"
-		"            =) ;;");
+	     "            return\n"
+	     "        fi\n"
+	     "        command=\"tool ${COMP_WORDS[2]}\" first=3\n"
+	     "    fi\n"
+	     "    for (( i = first; i < COMP_CWORD; i++ )); do\n"
+	     "        if [[ $ended ]]; then (( words++ ))\n"
+	     "        elif [[ $expects ]]; then expects=''\n"
+	     "        else\n"
+	     "            case ${COMP_WORDS[i]} in\n"
+	     "            --) ended=1 ;;\n"
+	     "            =) ;;");
 	fputs("            ", stdout);
 	print_pattern(NULL);
 	puts(")\n"
-		"                # bash makes \"=\" a word of its own\n"
-		"                expects=${COMP_WORDS[i]}\n"
-		"                if [[ ${COMP_WORDS[i + 1]} == = ]]; then (( i++ )); fi ;;\n"
-		"            -?*) ;;\n"
-		"            *) (( words++ )); [[ $command == tool\\ * ]] || ended=1 ;;\n"
-		"            esac\n"
-		"        fi\n"
-		"    done\n"
-		"    if [[ $expects ]]; then\n"
-		"        if [[ $cur == = ]]; then cur=''; fi\n"
-		"        _cordon_value \"$expects\"\n"
-		"    elif [[ -z $ended && $cur == -* ]]; then\n"
-		"        mapfile -t COMPREPLY < <(compgen -W \"$(_cordon_options \"$command\")\" -- \"$cur\")\n"
-		"    else\n"
-		"        _cordon_word \"$command\" \"$words\"\n"
-		"    fi\n"
-		"}\n"
-		"complete -F _cordon cordon");
+	     "                # bash makes \"=\" a word of its own\n"
+	     "                expects=${COMP_WORDS[i]}\n"
+	     "                if [[ ${COMP_WORDS[i + 1]} == = ]]; then (( i++ )); fi ;;\n"
+	     "            -?*) ;;\n"
+	     "            *) (( words++ )); [[ $command == tool\\ * ]] || ended=1 ;;\n"
+	     "            esac\n"
+	     "        fi\n"
+	     "    done\n"
+	     "    if [[ $expects ]]; then\n"
+	     "        if [[ $cur == = ]]; then cur=''; fi\n"
+	     "        _cordon_value \"$expects\"\n"
+	     "    elif [[ -z $ended && $cur == -* ]]; then\n"
+	     "        mapfile -t COMPREPLY < <(compgen -W \"$(_cordon_options \"$command\")\" -- "
+	     "\"$cur\")\n"
+	     "    else\n"
+	     "        _cordon_word \"$command\" \"$words\"\n"
+	     "    fi\n"
+	     "}\n"
+	     "complete -F _cordon cordon");
 }
 
 int main(void)
 {
-	puts("# bash completion of cordon " PACKAGE_VERSION "; made from the option table while cordon was built");
+	puts("# bash completion of cordon " PACKAGE_VERSION
+	     "; made from the option table while cordon was built");
 	print_values();
 	print_options();
 	print_words();

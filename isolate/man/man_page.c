@@ -44,7 +44,11 @@ static const struct entry record_fields[] = {
 #include "isolate/tools/promotion.def"
 #undef POLICY
 }, methods[] = {
-#define METHOD(id, name, params, meaning) { name, NULL, sizeof(params) == 1 ? meaning : meaning ".\n\tParameters, those in brackets optional: " params },
+#define METHOD(id, name, params, meaning) \
+	{ name, NULL, \
+		sizeof(params) == 1 ? meaning \
+				    : meaning \
+			".\n\tParameters, those in brackets optional: " params },
 #include "isolate/daemon/methods.def"
 }, keys[] = {
 #define KEY(id, name, keys, where, label, help) { keys, name, help },
@@ -129,7 +133,8 @@ static void print_commands(void)
 static void print_default(const struct option_row *row)
 {
 	const char *run = row->commands & FOR_RUN ? row->default_run : NULL;
-	const char *other = row->commands & ~(unsigned)(FOR_RUN | NOT_IN_PROFILE) ? row->default_other : NULL;
+	const char *other =
+		row->commands & ~(unsigned)(FOR_RUN | NOT_IN_PROFILE) ? row->default_other : NULL;
 	char names[64];
 
 	if (!run && !other)
@@ -139,7 +144,8 @@ static void print_default(const struct option_row *row)
 	if (run && other && strcmp(run, other) != 0) {
 		fputs(" for run, ", stdout);
 		add_text(other);
-		printf(" for %s", option_commands(row->commands & ~(unsigned)FOR_RUN, names, sizeof names));
+		printf(" for %s",
+			option_commands(row->commands & ~(unsigned)FOR_RUN, names, sizeof names));
 	}
 	puts(".");
 }
@@ -234,7 +240,9 @@ static void print_statuses(void)
 		}
 		printf("%s: ", option_commands(s->commands, names, sizeof names));
 		add_text(s->meaning);
-		puts(i + 1 < status_text_count && strcmp(s->status, status_texts[i + 1].status) == 0 ? ".++" : ".");
+		puts(i + 1 < status_text_count && strcmp(s->status, status_texts[i + 1].status) == 0
+				? ".++"
+				: ".");
 	}
 }
 
@@ -258,13 +266,23 @@ static const struct {
 	const struct entry *entries;
 	size_t count;
 } tables[] = {
-	{ "SYNOPSIS", print_synopsis, NULL, 0 }, { "COMMANDS", print_commands, NULL, 0 }, { "OPTIONS", print_options, NULL, 0 },
-	{ "NOT_IN_PROFILE", print_not_in_profile, NULL, 0 }, { "SECRETS", print_secrets, NULL, 0 },
-	{ "EVENT_TYPES", print_event_types, NULL, 0 }, { "KEYWORDS", print_keywords, NULL, 0 },
-	{ "STATUSES", print_statuses, NULL, 0 }, { "EXAMPLES", print_examples, NULL, 0 },
-	{ "RECORD", ENTRIES(record_fields) }, { "EVENT_FIELDS", ENTRIES(fields_of_events) }, { "STATES", ENTRIES(states) },
-	{ "POLICIES", ENTRIES(policies) }, { "METHODS", ENTRIES(methods) }, { "KEYS", ENTRIES(keys) },
-	{ "FAILURES", ENTRIES(failures) }, { "DIFFERENCES", ENTRIES(differences) },
+	{ "SYNOPSIS", print_synopsis, NULL, 0 },
+	{ "COMMANDS", print_commands, NULL, 0 },
+	{ "OPTIONS", print_options, NULL, 0 },
+	{ "NOT_IN_PROFILE", print_not_in_profile, NULL, 0 },
+	{ "SECRETS", print_secrets, NULL, 0 },
+	{ "EVENT_TYPES", print_event_types, NULL, 0 },
+	{ "KEYWORDS", print_keywords, NULL, 0 },
+	{ "STATUSES", print_statuses, NULL, 0 },
+	{ "EXAMPLES", print_examples, NULL, 0 },
+	{ "RECORD", ENTRIES(record_fields) },
+	{ "EVENT_FIELDS", ENTRIES(fields_of_events) },
+	{ "STATES", ENTRIES(states) },
+	{ "POLICIES", ENTRIES(policies) },
+	{ "METHODS", ENTRIES(methods) },
+	{ "KEYS", ENTRIES(keys) },
+	{ "FAILURES", ENTRIES(failures) },
+	{ "DIFFERENCES", ENTRIES(differences) },
 };
 
 static bool print_table(const char *name)
@@ -274,7 +292,8 @@ static bool print_table(const char *name)
 			continue;
 		if (tables[i].print)
 			tables[i].print();
-		for (const struct entry *e = tables[i].entries; e && e < tables[i].entries + tables[i].count; e++) {
+		for (const struct entry *e = tables[i].entries;
+			e && e < tables[i].entries + tables[i].count; e++) {
 			fputs("\n*", stdout);
 			add_text(e->head);
 			if (e->note)
@@ -303,7 +322,8 @@ int main(int argc, char **argv)
 		char *version = strstr(line, "@VERSION@");
 
 		if (version) {
-			printf("%.*s" PACKAGE_VERSION "%s", (int)(version - line), line, version + strlen("@VERSION@"));
+			printf("%.*s" PACKAGE_VERSION "%s", (int)(version - line), line,
+				version + strlen("@VERSION@"));
 		} else if (length > 2 && line[0] == '@' && line[length - 1] == '@') {
 			line[length - 1] = '\0';
 			if (!print_table(line + 1))

@@ -16,8 +16,8 @@
 #define ITEMS "\"type\": \"array\", \"maxItems\": 1024, \"items\": "
 #define PAIRS(names, items) \
 	"\"oneOf\": [ { \"type\": \"object\", \"maxProperties\": 1024, " names \
-	"\"additionalProperties\": { \"type\": \"string\" } },\n      { " ITEMS "{ \"type\": \"string\", \"pattern\": \"" \
-	items "\" } } ]"
+	"\"additionalProperties\": { \"type\": \"string\" } },\n      { " ITEMS \
+	"{ \"type\": \"string\", \"pattern\": \"" items "\" } } ]"
 #define BINDS ITEMS "{ \"$ref\": \"#/$defs/bind\" }"
 
 _Static_assert(OPTION_ITEMS_MAX == 1024, "maxItems and maxProperties are written out");
@@ -31,7 +31,8 @@ static const char *const FRAGMENTS[] = {
 	[OPTION_NAMES] = ITEMS "{ \"$ref\": \"#/$defs/name\" }",
 	[OPTION_LIST] = ITEMS "{ \"type\": \"string\", \"minLength\": 1 }",
 	[OPTION_VARIABLE] = ITEMS "{ \"$ref\": \"#/$defs/variable\" }",
-	[OPTION_ENV] = PAIRS("\"propertyNames\": { \"$ref\": \"#/$defs/variable\" }, ", "^[A-Za-z_][A-Za-z0-9_]*="),
+	[OPTION_ENV] = PAIRS("\"propertyNames\": { \"$ref\": \"#/$defs/variable\" }, ",
+		"^[A-Za-z_][A-Za-z0-9_]*="),
 	[OPTION_MASK] = PAIRS("", "^[^=]+="),
 	[OPTION_BIND] = BINDS,
 	[OPTION_SCRATCH] = BINDS,
@@ -40,11 +41,14 @@ static const char *const FRAGMENTS[] = {
 
 static const char DEFINITIONS[] =
 	"  \"$defs\": {\n"
-	"    \"variable\": { \"type\": \"string\", \"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\", \"maxLength\": 256 },\n"
+	"    \"variable\": { \"type\": \"string\", \"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\", "
+	"\"maxLength\": 256 },\n"
 	"    \"name\": { \"type\": \"string\", \"maxLength\": 256,\n"
 	"      \"pattern\": \"^[^\\\\u0000- \\\\u007f\\\"'`;:=,()\\\\[\\\\]{}<>/\\\\\\\\]+$\" },\n"
-	"    \"bind\": { \"oneOf\": [ { \"type\": \"string\", \"minLength\": 1, \"description\": \"SRC or SRC:DST\" },\n"
-	"      { \"type\": \"object\", \"required\": [ \"source\" ], \"additionalProperties\": false, \"properties\": {\n"
+	"    \"bind\": { \"oneOf\": [ { \"type\": \"string\", \"minLength\": 1, \"description\": "
+	"\"SRC or SRC:DST\" },\n"
+	"      { \"type\": \"object\", \"required\": [ \"source\" ], \"additionalProperties\": "
+	"false, \"properties\": {\n"
 	"        \"source\": { \"type\": \"string\", \"minLength\": 1 },\n"
 	"        \"target\": { \"type\": \"string\", \"pattern\": \"^/\" } } } ] }\n"
 	"  }\n}\n";
@@ -63,11 +67,12 @@ static void print_string(const char *text)
 static void print_range(const struct option_row *row)
 {
 	if (row->kind == OPTION_SECONDS)
-		printf("\"type\": \"number\", \"anyOf\": [ { \"const\": 0 }, { \"minimum\": %g, \"maximum\": %.0f } ]",
-		       row->low, row->high);
+		printf("\"type\": \"number\", \"anyOf\": [ { \"const\": 0 }, { \"minimum\": %g, "
+		       "\"maximum\": %.0f } ]",
+			row->low, row->high);
 	else
 		printf("\"type\": \"%s\", \"minimum\": %g, \"maximum\": %.0f",
-		       row->kind == OPTION_COUNT ? "integer" : "number", row->low, row->high);
+			row->kind == OPTION_COUNT ? "integer" : "number", row->low, row->high);
 }
 
 static void print_option(const struct option_row *row, int first)
@@ -90,7 +95,8 @@ int main(void)
 
 	printf("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
 	       "  \"$id\": \"urn:cordon:profile\",\n  \"title\": \"cordon profile\",\n"
-	       "  \"description\": \"Options of an execution, for --profile. Keys are the long names of options; an"
+	       "  \"description\": \"Options of an execution, for --profile. Keys are the long "
+	       "names of options; an"
 	       " option that a command does not have is checked and left out.\",\n"
 	       "  \"type\": \"object\",\n  \"additionalProperties\": false,\n  \"properties\": {");
 	for (size_t i = 0; i < option_row_count; i++)

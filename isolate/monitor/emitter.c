@@ -36,14 +36,14 @@ struct emitter {
 	int fd;
 	enum emitter_mode mode;
 	bool lost_reader, too_long, has_field, is_pipe, last;
-	int error;               /* of the write that failed */
+	int error; /* of the write that failed */
 	/* was waited for in vain; not again until it has taken everything */
 	bool stalled;
 	char subject[EMITTER_SUBJECT_MAX], id[EMITTER_SUBJECT_MAX];
 	uint64_t sequence, lost, unreported;
-	uint64_t budget, written;   /* bytes; no budget: 0 */
-	bool spent, exempt;      /* the budget; the line at hand from it */
-	time_t second;           /* whose text is in stamp */
+	uint64_t budget, written; /* bytes; no budget: 0 */
+	bool spent, exempt;       /* the budget; the line at hand from it */
+	time_t second;            /* whose text is in stamp */
 	char stamp[24];
 	size_t start, end, length;
 	char bytes[MOST_WAITING + RESERVE + EMITTER_LINE_MAX];
@@ -151,7 +151,8 @@ static void add_escaped(struct emitter *e, uint32_t point)
 	} else if (point == '\t') {
 		add(e, "\\t", 2);
 	} else if (point > 0xffff) {
-		snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
+		snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
+			0xdc00 + ((point - 0x10000) & 0x3ff));
 		add_text(e, text);
 	} else {
 		snprintf(text, sizeof text, "\\u%04x", (unsigned)(point & 0xffff));
@@ -167,7 +168,9 @@ static bool add_string(struct emitter *e, const unsigned char *bytes, size_t len
 	for (size_t at = 0, plain; at < length; at += plain) {
 		uint32_t point;
 
-		for (plain = 0; at + plain < length && bytes[at + plain] >= 0x20 && bytes[at + plain] < 0x7f && bytes[at + plain] != '"' && bytes[at + plain] != '\\';)
+		for (plain = 0; at + plain < length && bytes[at + plain] >= 0x20 &&
+			bytes[at + plain] < 0x7f && bytes[at + plain] != '"' &&
+			bytes[at + plain] != '\\';)
 			plain++;
 		if (plain > 0) {
 			add(e, bytes + at, plain);
@@ -189,11 +192,16 @@ static bool add_string(struct emitter *e, const unsigned char *bytes, size_t len
 
 static void add_base64(struct emitter *e, const unsigned char *bytes, size_t length)
 {
-	static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char DIGITS[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (size_t i = 0; i < length; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16 | (i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0) | (i + 2 < length ? bytes[i + 2] : 0);
-		char four[4] = { DIGITS[group >> 18], DIGITS[group >> 12 & 63], i + 1 < length ? DIGITS[group >> 6 & 63] : '=', i + 2 < length ? DIGITS[group & 63] : '=' };
+		uint32_t group = (uint32_t)bytes[i] << 16 |
+			(i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0) |
+			(i + 2 < length ? bytes[i + 2] : 0);
+		char four[4] = { DIGITS[group >> 18], DIGITS[group >> 12 & 63],
+			i + 1 < length ? DIGITS[group >> 6 & 63] : '=',
+			i + 2 < length ? DIGITS[group & 63] : '=' };
 
 		add(e, four, 4);
 	}
@@ -235,7 +243,8 @@ static void settle(struct emitter *e)
 {
 	if (e->start == e->end)
 		e->start = e->end = 0;
-	if (e->start > MOST_WAITING / 2 || (e->end >= MOST_WAITING && e->start >= (e->last ? 1 : MOST_WAITING / 16))) {
+	if (e->start > MOST_WAITING / 2 ||
+		(e->end >= MOST_WAITING && e->start >= (e->last ? 1 : MOST_WAITING / 16))) {
 		memmove(e->bytes, e->bytes + e->start, e->end - e->start);
 		e->end -= e->start;
 		e->start = 0;
@@ -265,7 +274,8 @@ static void store(struct emitter *e)
 {
 	e->written += e->length + 3;
 	memcpy(e->bytes + e->end + e->length, "}}\n", 3);
-	if (e->too_long || e->lost_reader || e->end > MOST_WAITING + (e->last ? RESERVE : 0) || e->length + 3 > room(e)) {
+	if (e->too_long || e->lost_reader || e->end > MOST_WAITING + (e->last ? RESERVE : 0) ||
+		e->length + 3 > room(e)) {
 		e->lost++;
 		e->unreported++;
 	} else {
@@ -297,7 +307,8 @@ static void emit_dropped(struct emitter *e)
 {
 	uint64_t count = e->unreported;
 
-	if (count == 0 || e->lost_reader || (e->spent && !e->last) || e->end > MOST_WAITING || room(e) < 2 * EMITTER_LINE_MAX)
+	if (count == 0 || e->lost_reader || (e->spent && !e->last) || e->end > MOST_WAITING ||
+		room(e) < 2 * EMITTER_LINE_MAX)
 		return;
 	e->unreported = 0;
 	begin(e, EVENT_TYPE_EVENTS_DROPPED, 0);
@@ -487,7 +498,8 @@ uint64_t emitter_close(struct emitter *e, int *error)
 	if (!e)
 		return 0;
 	emit_flush(e);
-	while (e->fd >= 0 && emitter_is_waiting(e) && now_ms() < until && poll(&out, 1, EMITTER_PATIENCE_MS) > 0)
+	while (e->fd >= 0 && emitter_is_waiting(e) && now_ms() < until &&
+		poll(&out, 1, EMITTER_PATIENCE_MS) > 0)
 		emit_flush(e);
 	lost = e->lost + (e->fd >= 0 ? waiting_lines(e) : 0);
 	if (error)

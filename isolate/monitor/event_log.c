@@ -28,12 +28,24 @@
 #define PIECE 4096
 #define EVENTS_BUDGET (UINT64_C(64) << 20) /* of one run; an audit log has room for several */
 
-static const struct { uint32_t flag; const char *word; } FLAGS[] = {
-	{ EVENT_READ, "read" }, { EVENT_WRITE, "write" }, { EVENT_CREATE, "create" }, { EVENT_EXECUTE, "execute" }, { EVENT_TRUNCATE, "truncate" },
-	{ EVENT_APPEND, "append" }, { EVENT_REMOVE, "remove" }, { EVENT_CHANGE, "change" }, { EVENT_DIRECTORY, "directory" }, { EVENT_LIST, "list" },
+static const struct {
+	uint32_t flag;
+	const char *word;
+} FLAGS[] = {
+	{ EVENT_READ, "read" },
+	{ EVENT_WRITE, "write" },
+	{ EVENT_CREATE, "create" },
+	{ EVENT_EXECUTE, "execute" },
+	{ EVENT_TRUNCATE, "truncate" },
+	{ EVENT_APPEND, "append" },
+	{ EVENT_REMOVE, "remove" },
+	{ EVENT_CHANGE, "change" },
+	{ EVENT_DIRECTORY, "directory" },
+	{ EVENT_LIST, "list" },
 };
 
-int event_log_open(const struct options *o, const struct streams *s, const char *subject, struct event_log **out, struct error *err)
+int event_log_open(const struct options *o, const struct streams *s, const char *subject,
+	struct event_log **out, struct error *err)
 {
 	struct event_log *log = NULL;
 	int fd = -1;
@@ -44,13 +56,19 @@ int event_log_open(const struct options *o, const struct streams *s, const char 
 	if (s->events >= 0)
 		fd = fcntl(s->events, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = open(o->events_file ? o->events_file : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+		fd = open(o->events_file ? o->events_file : "/dev/null",
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	if (fd < 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to write events to%s", s->events >= 0 ? "the channel" : o->events_file ? o->events_file : "/dev/null",
-				 errno == ENXIO ? ": nobody reads from this pipe" : "");
+		return error_set(err, FAILURE_PATH_MISSING, errno,
+			"opening %s, to write events to%s",
+			s->events >= 0           ? "the channel"
+				: o->events_file ? o->events_file
+						 : "/dev/null",
+			errno == ENXIO ? ": nobody reads from this pipe" : "");
 	log = calloc(1, sizeof *log);
 	if (log)
-		log->emitter = emitter_new(fd, subject, s->events >= 0 ? EMITTER_WAITS : EMITTER_DROPS);
+		log->emitter =
+			emitter_new(fd, subject, s->events >= 0 ? EMITTER_WAITS : EMITTER_DROPS);
 	if (!log || !log->emitter) {
 		free(log);
 		close(fd);
@@ -73,15 +91,25 @@ static void emit_policy(struct event_log *log, const struct options *o, enum com
 
 	json_begin(&w, &policy);
 	options_write(o, set, &w);
-	crypto_hash_sha256(digest, (const unsigned char *)(policy.data ? policy.data : ""), policy.length);
-	emit_text(log->emitter, EVENT_FIELD_POLICY, sodium_bin2hex(text, sizeof text, digest, sizeof digest));
+	crypto_hash_sha256(
+		digest, (const unsigned char *)(policy.data ? policy.data : ""), policy.length);
+	emit_text(log->emitter, EVENT_FIELD_POLICY,
+		sodium_bin2hex(text, sizeof text, digest, sizeof digest));
 }
 
 static void emit_limits(struct event_log *log, const struct options *o)
 {
-	const struct { const char *key; int64_t value; } rows[] = {
-		{ "timeout_ms", o->timeout_us / 1000 }, { "memory_bytes", o->memory_bytes }, { "pids", o->pids }, { "nofile", o->nofile },
-		{ "fsize_bytes", o->fsize_bytes }, { "workspace_bytes", o->workspace_bytes }, { "output_limit_bytes", o->output_limit_bytes },
+	const struct {
+		const char *key;
+		int64_t value;
+	} rows[] = {
+		{ "timeout_ms", o->timeout_us / 1000 },
+		{ "memory_bytes", o->memory_bytes },
+		{ "pids", o->pids },
+		{ "nofile", o->nofile },
+		{ "fsize_bytes", o->fsize_bytes },
+		{ "workspace_bytes", o->workspace_bytes },
+		{ "output_limit_bytes", o->output_limit_bytes },
 	};
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	struct json_writer w;
@@ -105,7 +133,8 @@ static void emit_confinement(struct event_log *log, const struct record *r)
 	json_begin(&w, &confinement);
 	record_write_confinement(r, &w);
 	if (!confinement.failed)
-		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data, confinement.length);
+		emit_json(log->emitter, EVENT_FIELD_CONFINEMENT, confinement.data,
+			confinement.length);
 }
 
 /* How many bytes at the end are the beginning of a character. */
@@ -117,7 +146,8 @@ static size_t cut_off(const char *bytes, size_t length)
 		bool truncated = false;
 
 		if (*at >= 0xc0)
-			return text_decode(at, back, &point, &truncated) == 0 && truncated ? back : 0;
+			return text_decode(at, back, &point, &truncated) == 0 && truncated ? back
+											   : 0;
 		if (*at < 0x80)
 			return 0;
 	}
@@ -145,9 +175,12 @@ static void emit_command(struct event_log *log, const struct program *p)
 		emit_bytes(log->emitter, EVENT_FIELD_COMMAND, command.data, command.length);
 }
 
-void event_log_started(struct event_log *log, const struct options *o, const struct program *p, const struct record *r)
+void event_log_started(struct event_log *log, const struct options *o, const struct program *p,
+	const struct record *r)
 {
-	static const char *const KINDS[] = { [PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command" };
+	static const char *const KINDS[] = {
+		[PROGRAM_BODY] = "body", [PROGRAM_SCRIPT] = "script", [PROGRAM_COMMAND] = "command"
+	};
 	const char *name = p->kind == PROGRAM_COMMAND ? p->argv[0] : p->name;
 	if (!log || log->has_begun)
 		return;
@@ -178,10 +211,13 @@ void event_log_confined(struct event_log *log, const struct record *r)
 	emit_flush(log->emitter);
 }
 
-void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern)
+void event_log_file(
+	struct event_log *log, const struct event *e, const char *rule, const char *pattern)
 {
 	static const enum event_type TYPES[] = {
-		[EVENT_OPENED] = EVENT_TYPE_FS_OPENED, [EVENT_DENIED] = EVENT_TYPE_FS_DENIED, [EVENT_DROPPED] = EVENT_TYPE_EVENTS_DROPPED,
+		[EVENT_OPENED] = EVENT_TYPE_FS_OPENED,
+		[EVENT_DENIED] = EVENT_TYPE_FS_DENIED,
+		[EVENT_DROPPED] = EVENT_TYPE_EVENTS_DROPPED,
 	};
 	const char *words[sizeof FLAGS / sizeof *FLAGS];
 	size_t count = 0;
@@ -190,12 +226,15 @@ void event_log_file(struct event_log *log, const struct event *e, const char *ru
 		return;
 	emit_begin(log->emitter, TYPES[e->head.kind], e->head.time_ns);
 	if (e->head.kind != EVENT_DROPPED) {
-		event_log_touched(log, "files", e->head.kind == EVENT_DENIED, e->path, e->head.path_length);
+		event_log_touched(
+			log, "files", e->head.kind == EVENT_DENIED, e->path, e->head.path_length);
 		emit_bytes(log->emitter, EVENT_FIELD_PATH, e->path, e->head.path_length);
-		emit_text(log->emitter, EVENT_FIELD_DECISION, e->head.kind == EVENT_OPENED ? "allow" : "deny");
+		emit_text(log->emitter, EVENT_FIELD_DECISION,
+			e->head.kind == EVENT_OPENED ? "allow" : "deny");
 		emit_text(log->emitter, EVENT_FIELD_RULE, rule);
 		if (*pattern && e->head.kind == EVENT_DENIED)
-			emit_bytes(log->emitter, EVENT_FIELD_PATTERN, pattern, strnlen(pattern, PIECE));
+			emit_bytes(log->emitter, EVENT_FIELD_PATTERN, pattern,
+				strnlen(pattern, PIECE));
 		emit_number(log->emitter, EVENT_FIELD_PID, e->head.pid);
 		emit_bytes(log->emitter, EVENT_FIELD_COMM, e->head.comm, strlen(e->head.comm));
 		for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
@@ -223,7 +262,8 @@ static size_t within_limit(struct event_log *log, bool is_error, size_t length)
 	log->output[is_error] += most;
 	if (most < length && !log->output_is_cut) {
 		log->output_is_cut = true;
-		event_log_limit(log, limit_texts[LIMIT_NAME_OUTPUT_SIZE].word, (int64_t)log->output_limit);
+		event_log_limit(
+			log, limit_texts[LIMIT_NAME_OUTPUT_SIZE].word, (int64_t)log->output_limit);
 	}
 	return most;
 }
@@ -234,7 +274,8 @@ void event_log_output(struct event_log *log, bool is_error, const char *bytes, s
 
 	length = log ? within_limit(log, is_error, length) : 0;
 	while (log && length > 0) {
-		size_t had = log->rest[is_error].length, taken = length < PIECE - had ? length : PIECE - had, cut;
+		size_t had = log->rest[is_error].length,
+		       taken = length < PIECE - had ? length : PIECE - had, cut;
 
 		memcpy(piece, log->rest[is_error].bytes, had);
 		memcpy(piece + had, bytes, taken);
@@ -264,7 +305,8 @@ void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us, in
 {
 	if (!log)
 		return;
-	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED, time_ns);
+	emit_begin(log->emitter, paused ? EVENT_TYPE_SANDBOX_PAUSED : EVENT_TYPE_SANDBOX_RESUMED,
+		time_ns);
 	emit_duration(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
@@ -294,16 +336,27 @@ int event_log_blocked(const struct event_log *log)
 static void emit_limits_hit(struct event_log *log, const struct record *r)
 {
 	for (size_t i = 0; i < LIMIT_NAMES; i++)
-		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME && i != LIMIT_NAME_EVENT_SIZE && !(i == LIMIT_NAME_OUTPUT_SIZE && log->output_is_cut))
+		if (r->limits[i].is_hit && i != LIMIT_NAME_WALL_TIME &&
+			i != LIMIT_NAME_EVENT_SIZE &&
+			!(i == LIMIT_NAME_OUTPUT_SIZE && log->output_is_cut))
 			event_log_limit(log, limit_texts[i].word, r->limits[i].value);
 }
 
 static void emit_sums(struct event_log *log, const struct record *r)
 {
-	const struct { bool is; const char *word; } seen[] = {
-		{ r->view.present, "files" }, { r->calls.watched, "syscalls" }, { log->observes_processes, "processes" }, { log->observes_network, "network" },
+	const struct {
+		bool is;
+		const char *word;
+	} seen[] = {
+		{ r->view.present, "files" },
+		{ r->calls.watched, "syscalls" },
+		{ log->observes_processes, "processes" },
+		{ log->observes_network, "network" },
 	};
-	const struct { const struct refused_calls *of; enum event_field field; } sums[] = { { &r->calls, EVENT_FIELD_REFUSED }, { &r->hosts, EVENT_FIELD_HOSTS } };
+	const struct {
+		const struct refused_calls *of;
+		enum event_field field;
+	} sums[] = { { &r->calls, EVENT_FIELD_REFUSED }, { &r->hosts, EVENT_FIELD_HOSTS } };
 	const char *words[4];
 	struct buffer text = BUFFER_INIT;
 	struct json_writer w;
@@ -343,7 +396,9 @@ static void emit_usage(struct event_log *log, const struct record *r)
 
 void event_log_close(struct event_log *log, struct record *r, const struct error *err)
 {
-	enum end_cause cause = r->timed_out ? END_BY_TIMEOUT : r->oom ? END_BY_MEMORY : r->end_cause;
+	enum end_cause cause = r->timed_out ? END_BY_TIMEOUT
+		: r->oom                    ? END_BY_MEMORY
+					    : r->end_cause;
 
 	if (!log)
 		return;
@@ -352,7 +407,8 @@ void event_log_close(struct event_log *log, struct record *r, const struct error
 	emit_last(log->emitter);
 	for (int is_error = 0; is_error < 2; is_error++)
 		if (log->rest[is_error].length > 0)
-			emit_output(log, is_error, log->rest[is_error].bytes, log->rest[is_error].length);
+			emit_output(log, is_error, log->rest[is_error].bytes,
+				log->rest[is_error].length);
 	if (!err)
 		emit_limits_hit(log, r);
 	emit_begin(log->emitter, EVENT_TYPE_SANDBOX_EXECUTED, 0);
@@ -360,7 +416,8 @@ void event_log_close(struct event_log *log, struct record *r, const struct error
 	if (err)
 		emit_text(log->emitter, EVENT_FIELD_ERROR, err->context);
 	else if (r->error.length > 0)
-		emit_bytes(log->emitter, EVENT_FIELD_ERROR, r->error.data, r->error.length < PIECE ? r->error.length : PIECE);
+		emit_bytes(log->emitter, EVENT_FIELD_ERROR, r->error.data,
+			r->error.length < PIECE ? r->error.length : PIECE);
 	if (err)
 		emit_text(log->emitter, EVENT_FIELD_FAILURE, failure_name(err->code));
 	if (!err && r->exit_code >= 0)

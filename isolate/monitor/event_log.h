@@ -23,12 +23,12 @@ struct event_log;
 struct refused_call {
 	const char *name;
 	int64_t arguments[6];
-	int pid;               /* of the process, as the host numbers it */
+	int pid; /* of the process, as the host numbers it */
 	char comm[16];
 	uint64_t count;
-	bool internet;         /* it would have been a socket of the internet */
-	struct peer_address to;     /* an address outside that it was for; no host: none */
-	int64_t time_ns;       /* when it came, CLOCK_REALTIME; of several the first */
+	bool internet;          /* it would have been a socket of the internet */
+	struct peer_address to; /* an address outside that it was for; no host: none */
+	int64_t time_ns;        /* when it came, CLOCK_REALTIME; of several the first */
 };
 
 /* A process that was seen, at time_ns of CLOCK_REALTIME. */
@@ -44,16 +44,19 @@ struct process_seen {
  * (appended; drops); for a streams->watcher alone, nowhere. *out is NULL when none was asked for.
  * Returns 0, or -1 with PATH_MISSING or RESOURCES_EXHAUSTED.
  */
-int event_log_open(const struct options *options, const struct streams *streams, const char *subject, struct event_log **out, struct error *err);
+int event_log_open(const struct options *options, const struct streams *streams,
+	const char *subject, struct event_log **out, struct error *err);
 
 /* sandbox.started, the first time. */
-void event_log_started(struct event_log *log, const struct options *options, const struct program *program, const struct record *result);
+void event_log_started(struct event_log *log, const struct options *options,
+	const struct program *program, const struct record *result);
 
 /* sandbox.confined. */
 void event_log_confined(struct event_log *log, const struct record *result);
 
 /* One event of a view. Rule is its id; pattern what it matches, "" for none. */
-void event_log_file(struct event_log *log, const struct event *e, const char *rule, const char *pattern);
+void event_log_file(
+	struct event_log *log, const struct event *e, const char *rule, const char *pattern);
 
 /* A piece of output. A character that is cut in two by the end of it waits for its rest. */
 void event_log_output(struct event_log *log, bool is_error, const char *bytes, size_t length);
@@ -62,7 +65,8 @@ void event_log_limit(struct event_log *log, const char *limit, int64_t value);
 void event_log_paused(struct event_log *log, bool paused, int64_t elapsed_us, int64_t time_ns);
 
 /* resource.sample, and net.denied for what the kernel refused and nothing else is known of. */
-void event_log_sample(struct event_log *log, const struct report *sample, uint32_t refused, int64_t elapsed_us);
+void event_log_sample(
+	struct event_log *log, const struct report *sample, uint32_t refused, int64_t elapsed_us);
 
 void event_log_process(struct event_log *log, const struct process_seen *process);
 
@@ -76,7 +80,8 @@ void event_log_became(struct event_log *log, const struct process_seen *process,
  * A process is gone; status in wait(2) form where it is known. Of *process the numbers and the
  * time.
  */
-void event_log_gone(struct event_log *log, const struct process_seen *process, bool is_known, int status);
+void event_log_gone(
+	struct event_log *log, const struct process_seen *process, bool is_known, int status);
 
 /*
  * syscall.denied and, where it is one of the network, net.denied; a call with an address is only

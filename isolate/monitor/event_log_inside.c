@@ -20,13 +20,16 @@
 
 #define NETWORK_NONE "network none"
 
-static const struct { const char *name, *arguments[6]; } CALLS[] = {
+static const struct {
+	const char *name, *arguments[6];
+} CALLS[] = {
 #define CALL(name, a, b, c, d, e, f) { name, { a, b, c, d, e, f } },
 #include "isolate/seccomp/call_arguments.def"
 #undef CALL
 };
 
-void event_log_sample(struct event_log *log, const struct report *s, uint32_t refused, int64_t elapsed_us)
+void event_log_sample(
+	struct event_log *log, const struct report *s, uint32_t refused, int64_t elapsed_us)
 {
 	if (!log)
 		return;
@@ -41,15 +44,18 @@ void event_log_sample(struct event_log *log, const struct report *s, uint32_t re
 	}
 	emit_begin(log->emitter, EVENT_TYPE_RESOURCE_SAMPLE, s->time_ns);
 	emit_number(log->emitter, EVENT_FIELD_CPU, (int64_t)(s->usage.user_us / 1000));
-	emit_number(log->emitter, EVENT_FIELD_MEMORY, (int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
+	emit_number(log->emitter, EVENT_FIELD_MEMORY,
+		(int64_t)(s->usage.peak_memory_bytes & INT64_MAX));
 	emit_number(log->emitter, EVENT_FIELD_PROCESSES, s->usage.peak_processes);
-	emit_number(log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
+	emit_number(
+		log->emitter, EVENT_FIELD_WORKSPACE, (int64_t)(s->usage.written_bytes & INT64_MAX));
 	emit_duration(log->emitter, EVENT_FIELD_ELAPSED, elapsed_us);
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
 
-static void emit_process(struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
+static void emit_process(
+	struct event_log *log, enum event_type type, const struct process_seen *p, uint64_t count)
 {
 	log->observes_processes = true;
 	emit_begin(log->emitter, type, p->time_ns);
@@ -85,7 +91,8 @@ void event_log_gone(struct event_log *log, const struct process_seen *p, bool is
 		emit_number(log->emitter, EVENT_FIELD_PID, p->outside);
 	emit_number(log->emitter, EVENT_FIELD_PID_INSIDE, p->inside);
 	if (is_known)
-		emit_number(log->emitter, EVENT_FIELD_STATUS, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+		emit_number(log->emitter, EVENT_FIELD_STATUS,
+			WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	emit_end(log->emitter);
 	emit_flush(log->emitter);
 }
@@ -111,11 +118,13 @@ static void emit_arguments(struct event_log *log, const struct refused_call *cal
 static void emit_process_of_call(struct event_log *log, const struct refused_call *call)
 {
 	emit_number(log->emitter, EVENT_FIELD_PID, call->pid);
-	emit_bytes(log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
+	emit_bytes(
+		log->emitter, EVENT_FIELD_COMM, call->comm, strnlen(call->comm, sizeof call->comm));
 	emit_number(log->emitter, EVENT_FIELD_COUNT, (int64_t)call->count);
 }
 
-static void emit_net_denied(struct event_log *log, const struct refused_call *call, const char *rule)
+static void emit_net_denied(
+	struct event_log *log, const struct refused_call *call, const char *rule)
 {
 	const char *name = call->to.host[0] ? call->to.host : rule;
 

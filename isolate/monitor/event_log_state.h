@@ -13,7 +13,10 @@
 struct event_log {
 	struct emitter *emitter;
 	const struct touch_watcher *watcher; /* NULL: none */
-	struct { char bytes[4]; size_t length; } rest[2]; /* of a character, of each stream */
+	struct {
+		char bytes[4];
+		size_t length;
+	} rest[2]; /* of a character, of each stream */
 	/* most bytes of output events, and those so far, of each stream */
 	uint64_t output_limit, output[2];
 	bool output_is_cut;
@@ -21,7 +24,8 @@ struct event_log {
 };
 
 /* Calls the watcher with a name that is not empty. */
-static inline void event_log_touched(const struct event_log *log, const char *kind, bool refused, const char *name, size_t length)
+static inline void event_log_touched(const struct event_log *log, const char *kind, bool refused,
+	const char *name, size_t length)
 {
 	if (log->watcher && length > 0)
 		log->watcher->touched(log->watcher->context, kind, refused, name, length);

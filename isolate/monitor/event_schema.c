@@ -28,9 +28,12 @@ static void print_string(const char *text)
 static void print_kind(enum event_field_kind kind)
 {
 	static const char *const KINDS[] = {
-		[EVENT_KIND_TEXT] = "\"type\": \"string\"", [EVENT_KIND_BYTES] = "\"type\": \"string\"", [EVENT_KIND_NUMBER] = "\"type\": \"integer\"",
+		[EVENT_KIND_TEXT] = "\"type\": \"string\"",
+		[EVENT_KIND_BYTES] = "\"type\": \"string\"",
+		[EVENT_KIND_NUMBER] = "\"type\": \"integer\"",
 		[EVENT_KIND_DURATION] = "\"type\": \"number\", \"minimum\": 0",
-		[EVENT_KIND_TRUTH] = "\"type\": \"boolean\"", [EVENT_KIND_WORDS] = "\"type\": \"array\", \"items\": { \"type\": \"string\" }",
+		[EVENT_KIND_TRUTH] = "\"type\": \"boolean\"",
+		[EVENT_KIND_WORDS] = "\"type\": \"array\", \"items\": { \"type\": \"string\" }",
 		[EVENT_KIND_OBJECT] = "\"type\": \"object\"",
 	};
 
@@ -45,8 +48,10 @@ static void print_field(const struct event_field_text *field, int first)
 	print_string(field->meaning);
 	printf(" }");
 	if (field->kind == EVENT_KIND_BYTES)
-		printf(",\n        \"%s_b64\": { \"type\": \"string\", \"contentEncoding\": \"base64\", \"description\": \"the bytes of %s, where they are no UTF-8\" }", field->name,
-		       field->name);
+		printf(",\n        \"%s_b64\": { \"type\": \"string\", \"contentEncoding\": "
+		       "\"base64\", \"description\": \"the bytes of %s, where they are no UTF-8\" "
+		       "}",
+			field->name, field->name);
 }
 
 static int print_type(const struct event_type_text *type, int first)
@@ -55,7 +60,9 @@ static int print_type(const struct event_type_text *type, int first)
 	const char *at = type->fields;
 	int optional, count = 0;
 
-	printf("%s\n    { \"if\": { \"properties\": { \"type\": { \"const\": \"%s\" } } },\n      \"then\": { \"properties\": { \"data\": { \"description\": ", first ? "" : ",", type->name);
+	printf("%s\n    { \"if\": { \"properties\": { \"type\": { \"const\": \"%s\" } } },\n      "
+	       "\"then\": { \"properties\": { \"data\": { \"description\": ",
+		first ? "" : ",", type->name);
 	print_string(type->meaning);
 	printf(", \"additionalProperties\": false,\n        \"properties\": {");
 	while ((field = event_next_field(&at, &optional)))
@@ -74,19 +81,27 @@ static int print_type(const struct event_type_text *type, int first)
 
 int main(void)
 {
-	printf("{ \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": \"An event of cordon (CloudEvents 1.0), schema %d\",\n  \"type\": \"object\",\n"
+	printf("{ \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": "
+	       "\"An event of cordon (CloudEvents 1.0), schema %d\",\n  \"type\": \"object\",\n"
 	       "  \"additionalProperties\": false,\n"
-	       "  \"required\": [\"sequence\", \"specversion\", \"id\", \"source\", \"type\", \"subject\", \"data\"],\n  \"properties\": {\n"
-	       "    \"sequence\": { \"type\": \"integer\", \"minimum\": 0, \"description\": \"counts up by one; a gap is what was dropped\" },\n"
-	       "    \"specversion\": { \"const\": \"1.0\" },\n    \"id\": { \"type\": \"string\" },\n    \"source\": { \"type\": \"string\" },\n"
-	       "    \"subject\": { \"type\": \"string\", \"description\": \"the id of the execution, or tool:USER/NAME\" },\n"
-	       "    \"time\": { \"type\": \"string\", \"format\": \"date-time\" },\n    \"data\": { \"type\": \"object\" },\n    \"type\": { \"enum\": [", EVENTS_SCHEMA);
+	       "  \"required\": [\"sequence\", \"specversion\", \"id\", \"source\", \"type\", "
+	       "\"subject\", \"data\"],\n  \"properties\": {\n"
+	       "    \"sequence\": { \"type\": \"integer\", \"minimum\": 0, \"description\": "
+	       "\"counts up by one; a gap is what was dropped\" },\n"
+	       "    \"specversion\": { \"const\": \"1.0\" },\n    \"id\": { \"type\": \"string\" "
+	       "},\n    \"source\": { \"type\": \"string\" },\n"
+	       "    \"subject\": { \"type\": \"string\", \"description\": \"the id of the "
+	       "execution, or tool:USER/NAME\" },\n"
+	       "    \"time\": { \"type\": \"string\", \"format\": \"date-time\" },\n    \"data\": "
+	       "{ \"type\": \"object\" },\n    \"type\": { \"enum\": [",
+		EVENTS_SCHEMA);
 	for (int i = 0; i < EVENT_TYPES; i++)
 		printf("%s\"%s\"", i ? ", " : "", event_types[i].name);
 	printf("] } },\n  \"allOf\": [");
 	for (int i = 0; i < EVENT_TYPES; i++)
 		if (print_type(&event_types[i], i == 0) < 0) {
-			fprintf(stderr, "schema: %s names a field that does not exist\n", event_types[i].name);
+			fprintf(stderr, "schema: %s names a field that does not exist\n",
+				event_types[i].name);
 			return 1;
 		}
 	printf("\n  ] }\n");

@@ -9,13 +9,15 @@
 #include <string.h>
 
 const struct event_type_text event_types[EVENT_TYPES] = {
-#define EVENT_TYPE(id, name, emitter, fields, meaning) [EVENT_TYPE_##id] = { name, emitter, fields, meaning },
+#define EVENT_TYPE(id, name, emitter, fields, meaning) \
+	[EVENT_TYPE_##id] = { name, emitter, fields, meaning },
 #include "isolate/monitor/events.def"
 #undef EVENT_TYPE
 };
 
 const struct event_field_text event_fields[EVENT_FIELDS] = {
-#define EVENT_FIELD(id, name, kind, meaning) [EVENT_FIELD_##id] = { name, EVENT_KIND_##kind, meaning },
+#define EVENT_FIELD(id, name, kind, meaning) \
+	[EVENT_FIELD_##id] = { name, EVENT_KIND_##kind, meaning },
 #include "isolate/monitor/events.def"
 #undef EVENT_FIELD
 };
@@ -47,7 +49,8 @@ const struct event_field_text *event_next_field(const char **at, int *optional)
 	length = strcspn(name, " ]");
 	*at = name + length + (name[length] == ']');
 	for (size_t i = 0; length > 0 && i < EVENT_FIELDS; i++)
-		if (strlen(event_fields[i].name) == length && memcmp(event_fields[i].name, name, length) == 0)
+		if (strlen(event_fields[i].name) == length &&
+			memcmp(event_fields[i].name, name, length) == 0)
 			return &event_fields[i];
 	return NULL;
 }

@@ -27,7 +27,15 @@ enum event_field {
 	EVENT_FIELDS
 };
 
-enum event_field_kind { EVENT_KIND_TEXT, EVENT_KIND_BYTES, EVENT_KIND_NUMBER, EVENT_KIND_DURATION, EVENT_KIND_TRUTH, EVENT_KIND_WORDS, EVENT_KIND_OBJECT };
+enum event_field_kind {
+	EVENT_KIND_TEXT,
+	EVENT_KIND_BYTES,
+	EVENT_KIND_NUMBER,
+	EVENT_KIND_DURATION,
+	EVENT_KIND_TRUTH,
+	EVENT_KIND_WORDS,
+	EVENT_KIND_OBJECT
+};
 
 struct event_type_text {
 	const char *name, *emitter;

@@ -31,7 +31,10 @@
 #define WINDOW_US INT64_C(1000000)
 
 /* The kernel's structure may grow: it is given more room than it knows of. */
-union reply { struct seccomp_notif_resp reply; char room[256]; };
+union reply {
+	struct seccomp_notif_resp reply;
+	char room[256];
+};
 
 /*
  * Returns whether the notification is valid still: then what was read of its process until now is
@@ -83,7 +86,8 @@ static void release(struct notify *n, struct notify_slot *slot)
  * Whether the slot's call is this one again. Pointers to an address differ where the address does
  * not.
  */
-static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request, pid_t process, const struct peer_address *to)
+static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif *request,
+	pid_t process, const struct peer_address *to)
 {
 	if (!slot->used || slot->number != request->data.nr || slot->call.pid != process)
 		return false;
@@ -97,22 +101,26 @@ static void count_refusal(struct record *result, const char *name, const struct 
 	char address[REFUSED_NAME];
 
 	if (to->host[0]) {
-		snprintf(address, sizeof address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u", to->host, to->port);
+		snprintf(address, sizeof address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u",
+			to->host, to->port);
 		count(&result->hosts, address);
 	} else {
 		count(&result->calls, name);
 	}
 }
 
-static void take(struct notify *n, const struct receiver_call *in, pid_t process,
-		 const char comm[16])
+static void take(
+	struct notify *n, const struct receiver_call *in, pid_t process, const char comm[16])
 {
 	const struct seccomp_notif *request = &in->request;
 	const struct peer_address *to = &in->to;
 	const int64_t now_us = clock_now_us();
 	char text[24];
-	const char *name = filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
-	struct notify_slot *slot = &n->slots[((unsigned)request->data.nr * 31 + (unsigned)process + to->port) % NOTIFY_SLOTS];
+	const char *name =
+		filter_call_name(request->data.arch, request->data.nr, text, sizeof text);
+	struct notify_slot *slot =
+		&n->slots[((unsigned)request->data.nr * 31 + (unsigned)process + to->port) %
+			NOTIFY_SLOTS];
 
 	count_refusal(n->result, name, to);
 	if (is_repeat(slot, request, process, to) && now_us - slot->since_us < WINDOW_US) {
@@ -122,7 +130,9 @@ static void take(struct notify *n, const struct receiver_call *in, pid_t process
 	}
 	release(n, slot);
 	*slot = (struct notify_slot){
-		.used = true, .number = request->data.nr, .since_us = now_us,
+		.used = true,
+		.number = request->data.nr,
+		.since_us = now_us,
 		.call = { .pid = process, .count = 1, .to = *to, .time_ns = in->time_ns },
 	};
 	snprintf(slot->name, sizeof slot->name, "%s", name);
@@ -131,7 +141,8 @@ static void take(struct notify *n, const struct receiver_call *in, pid_t process
 		slot->arguments[i] = request->data.args[i];
 		slot->call.arguments[i] = (int64_t)request->data.args[i];
 	}
-	slot->call.internet = strcmp(name, "socket") == 0 && ((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
+	slot->call.internet = strcmp(name, "socket") == 0 &&
+		((int)request->data.args[0] == AF_INET || (int)request->data.args[0] == AF_INET6);
 	slot->call.name = slot->name;
 	event_log_call(n->log, &slot->call, filter_name(n->setup.profile));
 }
@@ -158,8 +169,8 @@ static void serve_watched(struct notify *n, const struct receiver_call *in)
 {
 	const struct seccomp_notif *request = &in->request;
 	const char *command = in->kind == WATCHED_PROCESS && in->found ? in->command : NULL;
-	pid_t process = processes_notice(n->processes, n->log, (pid_t)request->pid, command,
-					 in->time_ns);
+	pid_t process =
+		processes_notice(n->processes, n->log, (pid_t)request->pid, command, in->time_ns);
 	bool is_refused = in->kind == WATCHED_REFUSED;
 	char comm[16];
 
@@ -182,7 +193,8 @@ static void serve(struct notify *n, const struct receiver_call *in)
 		serve_watched(n, in);
 		return;
 	}
-	count(&n->result->calls, filter_call_name(request->data.arch, request->data.nr, text, sizeof text));
+	count(&n->result->calls,
+		filter_call_name(request->data.arch, request->data.nr, text, sizeof text));
 	answer(n, request->id, false);
 }
 

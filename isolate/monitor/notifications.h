@@ -27,9 +27,9 @@
 struct notify {
 	struct receiver_setup setup; /* listener -1: none; uid and gid are the caller's to set */
 	struct event_log *log;
-	struct receiver *receiver;   /* NULL: calls are taken when they are looked at */
+	struct receiver *receiver; /* NULL: calls are taken when they are looked at */
 	struct processes *processes;
-	struct record *result;       /* its sums of what was refused */
+	struct record *result; /* its sums of what was refused */
 	struct notify_slot {
 		bool used;
 		int number;

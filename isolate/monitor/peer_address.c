@@ -53,8 +53,8 @@ union address {
 /* What matters of a socket for what the kernel makes of an address. */
 struct socket_facts {
 	int family, type;
-	bool is_free;   /* a stream that is neither connected nor listening */
-	bool is_bound;  /* to a device, or sends by one, of which there is only the sandbox's own */
+	bool is_free;  /* a stream that is neither connected nor listening */
+	bool is_bound; /* to a device, or sends by one, of which there is only the sandbox's own */
 };
 
 static bool copy(pid_t pid, uint64_t from, void *to, size_t length)
@@ -82,10 +82,13 @@ static bool ask_socket(int fd, struct socket_facts *facts)
 	size = sizeof facts->type;
 	is_socket = is_socket && getsockopt(fd, SOL_SOCKET, SO_TYPE, &facts->type, &size) == 0;
 	size = sizeof tcp;
-	facts->is_free = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &size) == 0 && tcp.tcpi_state == TCP_CLOSE;
+	facts->is_free = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &size) == 0 &&
+		tcp.tcpi_state == TCP_CLOSE;
 	size = sizeof device;
-	facts->is_bound = getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &size) == 0 && size > 0;
-	facts->is_bound = facts->is_bound || has_device(fd, IPPROTO_IP, IP_UNICAST_IF) || has_device(fd, IPPROTO_IPV6, IPV6_UNICAST_IF);
+	facts->is_bound =
+		getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &size) == 0 && size > 0;
+	facts->is_bound = facts->is_bound || has_device(fd, IPPROTO_IP, IP_UNICAST_IF) ||
+		has_device(fd, IPPROTO_IPV6, IPV6_UNICAST_IF);
 	return is_socket;
 }
 
@@ -120,7 +123,8 @@ static bool read_socket(pid_t thread, int number, struct socket_facts *facts)
 /* Multicast may be sent to oneself over lo; where it is not, the kernel's count has it. */
 static bool is_own_v4(uint32_t address)
 {
-	return address == htonl(INADDR_ANY) || ntohl(address) >> 24 == IN_LOOPBACKNET || IN_MULTICAST(ntohl(address));
+	return address == htonl(INADDR_ANY) || ntohl(address) >> 24 == IN_LOOPBACKNET ||
+		IN_MULTICAST(ntohl(address));
 }
 
 static bool is_own(const union address *a)
@@ -130,7 +134,10 @@ static bool is_own(const union address *a)
 	if (a->family == AF_INET)
 		return is_own_v4(a->v4.sin_addr.s_addr);
 	memcpy(&last, a->v6.sin6_addr.s6_addr + 12, sizeof last);
-	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) || IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
+	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) ||
+		IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) ||
+		IN6_IS_ADDR_MULTICAST(&a->v6.sin6_addr) ||
+		(IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr) && is_own_v4(last));
 }
 
 /*
@@ -139,9 +146,11 @@ static bool is_own(const union address *a)
  */
 static bool is_incomplete(const struct socket_facts *s, bool connects, const union address *a)
 {
-	if (s->type == SOCK_DGRAM && !connects && (a->family == AF_INET ? a->v4.sin_port : a->v6.sin6_port) == 0)
+	if (s->type == SOCK_DGRAM && !connects &&
+		(a->family == AF_INET ? a->v4.sin_port : a->v6.sin6_port) == 0)
 		return true;
-	return a->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a->v6.sin6_addr) && a->v6.sin6_scope_id == 0;
+	return a->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a->v6.sin6_addr) &&
+		a->v6.sin6_scope_id == 0;
 }
 
 /*
@@ -161,31 +170,40 @@ static bool takes(const struct socket_facts *s, bool connects, union address *a)
  * What is shorter than an address the kernel refuses as malformed: one of IPv6 may lack its scope
  * (SIN6_LEN_RFC2133).
  */
-static bool is_outside(pid_t pid, const struct socket_facts *s, bool connects, uint64_t at, uint64_t length, union address *a)
+static bool is_outside(pid_t pid, const struct socket_facts *s, bool connects, uint64_t at,
+	uint64_t length, union address *a)
 {
 	memset(a, 0, sizeof *a);
-	return at != 0 && length >= sizeof a->family && length <= sizeof(struct sockaddr_storage) && copy(pid, at, a, length < sizeof *a ? length : sizeof *a) && takes(s, connects, a) &&
-	       length >= (a->family == AF_INET ? sizeof a->v4 : offsetof(struct sockaddr_in6, sin6_scope_id)) && !is_own(a) && !is_incomplete(s, connects, a);
+	return at != 0 && length >= sizeof a->family && length <= sizeof(struct sockaddr_storage) &&
+		copy(pid, at, a, length < sizeof *a ? length : sizeof *a) &&
+		takes(s, connects, a) &&
+		length >= (a->family == AF_INET ? sizeof a->v4
+						: offsetof(struct sockaddr_in6, sin6_scope_id)) &&
+		!is_own(a) && !is_incomplete(s, connects, a);
 }
 
 /* The first of the call's addresses that is outside: there the kernel stops. */
-static bool find_outside(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s, union address *a)
+static bool find_outside(const struct call *how, const struct seccomp_notif *call,
+	const struct socket_facts *s, union address *a)
 {
 	pid_t pid = (pid_t)call->pid;
 	uint64_t at = call->data.args[how->address];
 	uint32_t count = how->number == SYS_sendmmsg ? (uint32_t)call->data.args[how->length] : 1;
 
 	if (how->many == 0)
-		return is_outside(pid, s, how->number == SYS_connect, at, (uint32_t)call->data.args[how->length], a);
+		return is_outside(pid, s, how->number == SYS_connect, at,
+			(uint32_t)call->data.args[how->length], a);
 	for (uint32_t i = 0; i < count && i < MESSAGES_MOST; i++) {
 		struct msghdr header;
 
 		if (!copy(pid, at + i * how->many, &header, sizeof header))
 			return false;
-		if (header.msg_namelen > sizeof(struct sockaddr_storage) && header.msg_namelen <= INT32_MAX)
+		if (header.msg_namelen > sizeof(struct sockaddr_storage) &&
+			header.msg_namelen <= INT32_MAX)
 			/* what is more the kernel leaves out */
 			header.msg_namelen = sizeof(struct sockaddr_storage);
-		if (is_outside(pid, s, false, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen, a))
+		if (is_outside(pid, s, false, (uint64_t)(uintptr_t)header.msg_name,
+			    header.msg_namelen, a))
 			return true;
 	}
 	return false;
@@ -195,13 +213,19 @@ static bool find_outside(const struct call *how, const struct seccomp_notif *cal
  * Whether the call goes by an address at all: a stream does only when it connects, and a datagram
  * that cannot be does not get so far.
  */
-static bool goes_by_address(const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s)
+static bool goes_by_address(
+	const struct call *how, const struct seccomp_notif *call, const struct socket_facts *s)
 {
-	if (s->is_bound || (s->type == SOCK_DGRAM && how->flags >= 0 && (call->data.args[how->flags] & MSG_OOB)) || (how->number == SYS_sendto && call->data.args[2] > UINT16_MAX))
+	if (s->is_bound ||
+		(s->type == SOCK_DGRAM && how->flags >= 0 &&
+			(call->data.args[how->flags] & MSG_OOB)) ||
+		(how->number == SYS_sendto && call->data.args[2] > UINT16_MAX))
 		return false;
 	if (s->type != SOCK_STREAM)
 		return true;
-	return s->is_free && (how->number == SYS_connect || (how->flags >= 0 && (call->data.args[how->flags] & MSG_FASTOPEN)));
+	return s->is_free &&
+		(how->number == SYS_connect ||
+			(how->flags >= 0 && (call->data.args[how->flags] & MSG_FASTOPEN)));
 }
 
 bool peer_address_read(const struct seccomp_notif *call, struct peer_address *out)
@@ -213,11 +237,15 @@ bool peer_address_read(const struct seccomp_notif *call, struct peer_address *ou
 		if (CALLS[i].number != call->data.nr)
 			continue;
 		if (!read_socket((pid_t)call->pid, (int)call->data.args[0], &s) ||
-		    !goes_by_address(&CALLS[i], call, &s) || !find_outside(&CALLS[i], call, &s, &a))
+			!goes_by_address(&CALLS[i], call, &s) ||
+			!find_outside(&CALLS[i], call, &s, &a))
 			return false;
 		memset(out, 0, sizeof *out);
 		out->port = ntohs(a.family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
-		return inet_ntop(a.family, a.family == AF_INET ? (const void *)&a.v4.sin_addr : (const void *)&a.v6.sin6_addr, out->host, sizeof out->host) != NULL;
+		return inet_ntop(a.family,
+			       a.family == AF_INET ? (const void *)&a.v4.sin_addr
+						   : (const void *)&a.v6.sin6_addr,
+			       out->host, sizeof out->host) != NULL;
 	}
 	return false;
 }

@@ -25,7 +25,7 @@
 #include "isolate/base/clock.h"
 
 #define AT_ONCE 64
-#define NAME_MOST 16     /* of a process, its NUL included: proc_pid_comm(5) */
+#define NAME_MOST 16 /* of a process, its NUL included: proc_pid_comm(5) */
 #define WINDOW_US INT64_C(1000000)
 #define EXECUTED_MOST 16 /* execve(2) calls of a process with an event each, in a window */
 
@@ -102,7 +102,7 @@ static bool read_zombie(pid_t outside, int pidfd, int *status)
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)outside);
 	if (proc_file_read(path, text, sizeof text) <= 0 || !(state = strrchr(text, ')')) ||
-	    strncmp(state, ") Z", 3) != 0)
+		strncmp(state, ") Z", 3) != 0)
 		return false;
 	*status = (int)proc_stat_field(text, PROC_STAT_EXIT_CODE);
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)outside);
@@ -212,8 +212,11 @@ static void begin(struct processes *p, struct event_log *log, struct process_see
 		seen->time_ns = p->began_ns;
 	p->began_ns = 0;
 	p->live[p->count++] = (struct process){
-		.inside = seen->inside, .outside = seen->outside, .pidfd = pidfd,
-		.command = command, .time_ns = seen->time_ns,
+		.inside = seen->inside,
+		.outside = seen->outside,
+		.pidfd = pidfd,
+		.command = command,
+		.time_ns = seen->time_ns,
 	};
 	event_log_process(log, seen);
 }
@@ -221,7 +224,9 @@ static void begin(struct processes *p, struct event_log *log, struct process_see
 static void emit_program(struct process *known, struct event_log *log, uint64_t count)
 {
 	struct process_seen seen = {
-		.time_ns = known->time_ns, .outside = known->outside, .inside = known->inside,
+		.time_ns = known->time_ns,
+		.outside = known->outside,
+		.inside = known->inside,
 		.command = known->command,
 	};
 
@@ -240,8 +245,8 @@ static void release(struct process *known, struct event_log *log)
  * since the line is its own to write. After some in a second the others are counted, and the last
  * is one event with their number.
  */
-static void notice_program(struct process *known, struct event_log *log, const char *command,
-			   int64_t time_ns)
+static void notice_program(
+	struct process *known, struct event_log *log, const char *command, int64_t time_ns)
 {
 	int64_t now_us = clock_now_us();
 	char *copy;
@@ -277,13 +282,17 @@ void processes_flush(struct processes *p, struct event_log *log, int64_t now_us)
  * program a new process runs, or with the kernel's name of it.
  */
 static void learn(struct processes *p, struct event_log *log, const struct identity *who,
-		  const char *command, int64_t time_ns)
+	const char *command, int64_t time_ns)
 {
 	const struct process *maker = find_outside(p, who->made_by);
 	struct process_seen seen = {
-		.time_ns = time_ns, .outside = who->outside, .inside = who->inside,
+		.time_ns = time_ns,
+		.outside = who->outside,
+		.inside = who->inside,
 		.parent = who->parent,
-		.command = command ? command : maker ? maker->command : who->name,
+		.command = command ? command
+			: maker    ? maker->command
+				   : who->name,
 	};
 	struct process *known = find(p, who->inside);
 	int pidfd = -1;
@@ -309,7 +318,7 @@ static void learn(struct processes *p, struct event_log *log, const struct ident
 }
 
 pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread,
-		       const char *command, int64_t time_ns)
+	const char *command, int64_t time_ns)
 {
 	struct process *known = find_outside(p, thread);
 	struct identity who;
@@ -339,7 +348,7 @@ void processes_asked(struct processes *p, struct event_log *log, pid_t process, 
 	struct identity who;
 
 	if (p->count == 0 || find_outside(p, process) || !identify(process, &who) ||
-	    who.levels != p->levels)
+		who.levels != p->levels)
 		return;
 	add_parent(p, &who);
 	if (who.is_of_init || find_outside(p, who.made_by))
@@ -360,14 +369,17 @@ static pid_t outside_of(int pidfd, unsigned *levels)
 	return number > 0 ? (pid_t)number : 0;
 }
 
-void processes_reported(struct processes *p, struct event_log *log, const struct report *r,
-			int pidfd)
+void processes_reported(
+	struct processes *p, struct event_log *log, const struct report *r, int pidfd)
 {
 	unsigned levels = 0;
 	struct process *known = find(p, (pid_t)r->pid);
 	struct process_seen seen = {
-		.time_ns = r->time_ns, .outside = outside_of(pidfd, &levels),
-		.inside = (pid_t)r->pid, .parent = (pid_t)r->parent, .command = r->context,
+		.time_ns = r->time_ns,
+		.outside = outside_of(pidfd, &levels),
+		.inside = (pid_t)r->pid,
+		.parent = (pid_t)r->parent,
+		.command = r->context,
 	};
 	bool has_start = known || is_late(p, seen.inside, seen.outside);
 
@@ -388,7 +400,7 @@ void processes_reported(struct processes *p, struct event_log *log, const struct
 
 /* Time 0 is now. */
 static void end(struct processes *p, struct event_log *log, struct process *gone, bool is_known,
-		int status, int64_t time_ns)
+	int status, int64_t time_ns)
 {
 	const struct process_seen seen = { time_ns, gone->outside, gone->inside, 0, NULL };
 
@@ -416,15 +428,16 @@ void processes_report_gone(struct processes *p, struct event_log *log, const str
  * A process has ended, and was collected or not. One that does not say how is waited for until it
  * is collected: the pidfd hangs up then (6.9), and says it then from Linux 6.15 on.
  */
-static void on_end(struct processes *p, struct event_log *log, struct process *gone, bool is_collected)
+static void on_end(
+	struct processes *p, struct event_log *log, struct process *gone, bool is_collected)
 {
 	struct epoll_event event = { .events = 0, .data.fd = gone->pidfd };
 	int status = 0;
 	bool says_how = read_zombie(gone->outside, gone->pidfd, &status) ||
-			read_collected(gone->pidfd, &status);
+		read_collected(gone->pidfd, &status);
 
 	if (says_how || is_collected || !is_held(gone->pidfd) ||
-	    epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
+		epoll_ctl(p->epoll, EPOLL_CTL_MOD, gone->pidfd, &event) != 0)
 		end(p, log, gone, says_how, status, 0);
 }
 

@@ -27,22 +27,24 @@
 #define PROCESSES_GONE 4096
 
 struct processes {
-	int64_t began_ns;         /* when the program came under the filter; 0: not known */
-	unsigned levels;          /* of process namespaces, of the first known process */
-	pid_t reaper;             /* its parent, by its number on the host: PID 1 */
-	int epoll;                /* readable when one has ended; -1: none is held */
+	int64_t began_ns; /* when the program came under the filter; 0: not known */
+	unsigned levels;  /* of process namespaces, of the first known process */
+	pid_t reaper;     /* its parent, by its number on the host: PID 1 */
+	int epoll;        /* readable when one has ended; -1: none is held */
 	unsigned count, room, held, most_held;
 	struct process {
 		pid_t inside, outside;
-		int pidfd;            /* -1: PID 1 reports its end */
-		char *command;        /* what was last seen of its command line; owned */
-		int64_t time_ns;      /* when it became that, CLOCK_REALTIME */
-		int64_t since_us;     /* of the second in which so many execve(2) had events */
+		int pidfd;        /* -1: PID 1 reports its end */
+		char *command;    /* what was last seen of its command line; owned */
+		int64_t time_ns;  /* when it became that, CLOCK_REALTIME */
+		int64_t since_us; /* of the second in which so many execve(2) had events */
 		unsigned emitted;
 		uint64_t held;
-	} *live;
+	} * live;
 	/* the last ones, for reports that come late */
-	struct { pid_t inside, outside; } gone[PROCESSES_GONE];
+	struct {
+		pid_t inside, outside;
+	} gone[PROCESSES_GONE];
 	unsigned next_gone;
 	/* called before process.exited; or NULL */
 	void (*before_end)(void *context, pid_t outside);
@@ -55,7 +57,7 @@ struct processes {
  * program, else NULL. Returns the process's number on the host, as far as it can be found.
  */
 pid_t processes_notice(struct processes *p, struct event_log *log, pid_t thread,
-		       const char *command, int64_t time_ns);
+	const char *command, int64_t time_ns);
 
 /* A process, under its number on the host, asked the view. Emits its start when it is new. */
 void processes_asked(struct processes *p, struct event_log *log, pid_t process, int64_t time_ns);
@@ -64,8 +66,8 @@ void processes_asked(struct processes *p, struct event_log *log, pid_t process, 
  * A report of PID 1: a process was seen (pidfd: of it, or -1; taken over), or is gone. Emitted
  * unless it was.
  */
-void processes_reported(struct processes *p, struct event_log *log, const struct report *seen,
-			int pidfd);
+void processes_reported(
+	struct processes *p, struct event_log *log, const struct report *seen, int pidfd);
 void processes_report_gone(struct processes *p, struct event_log *log, const struct report *gone);
 
 /* Emits the ends of those that have ended. */

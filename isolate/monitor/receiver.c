@@ -32,12 +32,12 @@ _Static_assert(sizeof(struct receiver_call) <= PIPE_BUF, "a call goes into the p
 
 struct receiver {
 	struct receiver_setup setup;
-	int from, epoll;           /* the thread's pipe, and what waits for whichever it is now */
+	int from, epoll; /* the thread's pipe, and what waits for whichever it is now */
 	unsigned replaced;
 	uint64_t lost;
 	struct receiver_call held; /* is being read since held_us; 0: none is */
 	int64_t held_us;
-	bool is_left;              /* its thread was replaced: it is to be given unread */
+	bool is_left; /* its thread was replaced: it is to be given unread */
 };
 
 /* What a thread works with, its own. */
@@ -131,8 +131,8 @@ static int start(struct receiver *r, bool reads)
 	*w = (struct work){ .setup = r->setup, .to = ends[1], .reads = reads };
 	w->setup.listener = fcntl(r->setup.listener, F_DUPFD_CLOEXEC, 3);
 	if (w->setup.listener >= 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
-	    epoll_ctl(r->epoll, EPOLL_CTL_ADD, ends[0], &event) == 0 &&
-	    thread_start(&id, true, work, w) == 0)
+		epoll_ctl(r->epoll, EPOLL_CTL_ADD, ends[0], &event) == 0 &&
+		thread_start(&id, true, work, w) == 0)
 		return ends[0];
 	free_work(w);
 	close(ends[0]);
@@ -218,7 +218,7 @@ void receiver_free(struct receiver *r)
 	if (!r)
 		return;
 	while (r->from >= 0 && poll(&end, 1, RECEIVER_PATIENCE_MS) > 0 &&
-	       read(r->from, &rest, sizeof rest) > 0)
+		read(r->from, &rest, sizeof rest) > 0)
 		continue;
 	if (r->from >= 0)
 		close(r->from);

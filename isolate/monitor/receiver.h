@@ -34,16 +34,16 @@ struct receiver_call {
 	};
 	int64_t time_ns;
 	enum watched kind;
-	bool is_begun;      /* between the thread and its owner: its memory is being read */
-	bool was_read;      /* memory was, where the kind asks for it */
-	bool found;         /* `to` of WATCHED_ADDRESS is outside, or `command` is there */
+	bool is_begun; /* between the thread and its owner: its memory is being read */
+	bool was_read; /* memory was, where the kind asks for it */
+	bool found;    /* `to` of WATCHED_ADDRESS is outside, or `command` is there */
 	struct peer_address to;
 	char command[RECEIVER_COMMAND]; /* the command line, words separated by spaces */
 };
 
 /* The filter, and the ids of its processes on the host. */
 struct receiver_setup {
-	int listener;       /* stays the caller's */
+	int listener; /* stays the caller's */
 	enum seccomp_profile profile;
 	bool own_network;
 	uid_t uid;

@@ -27,8 +27,8 @@
 #include "isolate/base/json_write.h"
 
 enum {
-	VALUE_MAX = 128 * 1024,      /* what the kernel takes as one argument (MAX_ARG_STRLEN) */
-	NAME_MAX_BYTES = 256,        /* of a module or variable name */
+	VALUE_MAX = 128 * 1024, /* what the kernel takes as one argument (MAX_ARG_STRLEN) */
+	NAME_MAX_BYTES = 256,   /* of a module or variable name */
 	PROFILE_MAX = 1 << 20,
 };
 
@@ -38,7 +38,8 @@ static void *field_of(struct options *o, const struct option_row *row)
 }
 
 /* Takes ownership of item, also when it fails. */
-static int list_take(struct string_list *list, char *item, const struct option_row *row, struct error *err)
+static int list_take(
+	struct string_list *list, char *item, const struct option_row *row, struct error *err)
 {
 	char **items;
 
@@ -58,7 +59,8 @@ static int list_take(struct string_list *list, char *item, const struct option_r
 	return 0;
 }
 
-static int set_text(char **field, const char *value, const struct option_row *row, struct error *err)
+static int set_text(
+	char **field, const char *value, const struct option_row *row, struct error *err)
 {
 	char *copy;
 
@@ -99,7 +101,8 @@ static bool read_decimal(const char *text, double *value)
 	return *text == '\0' && whole <= 15 && whole + fraction > 0;
 }
 
-int option_apply_number(struct options *o, const struct option_row *row, double value, const char *shown, struct error *err)
+int option_apply_number(struct options *o, const struct option_row *row, double value,
+	const char *shown, struct error *err)
 {
 	int64_t *field = field_of(o, row);
 	char range[96];
@@ -118,13 +121,15 @@ int option_apply_number(struct options *o, const struct option_row *row, double 
 		return 0;
 	default:
 		if (value != (double)(int64_t)value)
-			return option_refuse(err, row, "%.40s is no whole number; give %s", shown, range);
+			return option_refuse(
+				err, row, "%.40s is no whole number; give %s", shown, range);
 		*field = (int64_t)value;
 		return 0;
 	}
 }
 
-static int set_number(struct options *o, const struct option_row *row, const char *value, struct error *err)
+static int set_number(
+	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	char range[96];
 	double number;
@@ -132,7 +137,8 @@ static int set_number(struct options *o, const struct option_row *row, const cha
 	if (read_decimal(value, &number))
 		return option_apply_number(o, row, number, value, err);
 	option_range(row, range, sizeof range);
-	return option_refuse(err, row, "\"%.60s\" is %s; give %s", value, value[0] == '-' ? "out of range" : "no number", range);
+	return option_refuse(err, row, "\"%.60s\" is %s; give %s", value,
+		value[0] == '-' ? "out of range" : "no number", range);
 }
 
 /*
@@ -144,7 +150,8 @@ static bool is_name(const char *text, size_t length)
 	if (length == 0 || length > NAME_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < length; i++) {
-		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f || strchr("\"'`;:=()[]{}<>/\\", text[i]))
+		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f ||
+			strchr("\"'`;:=()[]{}<>/\\", text[i]))
 			return false;
 	}
 	return true;
@@ -154,7 +161,8 @@ static bool is_name(const char *text, size_t length)
  * Splits at commas, with blanks around them allowed. An empty value adds nothing, so that `--allow
  * "$LIST"` may be empty.
  */
-static int add_names(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
+static int add_names(struct string_list *list, const char *value, const struct option_row *row,
+	struct error *err)
 {
 	size_t before = list->count;
 	const char *at = value + strspn(value, " ");
@@ -168,9 +176,11 @@ static int add_names(struct string_list *list, const char *value, const struct o
 			kept--;
 		if (!is_name(at, kept)) {
 			if (kept == 0)
-				option_refuse(err, row, "an empty name between commas in \"%.60s\"", value);
+				option_refuse(err, row, "an empty name between commas in \"%.60s\"",
+					value);
 			else
-				option_refuse(err, row, "\"%.*s\" is no name; give names separated by commas",
+				option_refuse(err, row,
+					"\"%.*s\" is no name; give names separated by commas",
 					(int)(kept < 60 ? kept : 60), at);
 			goto fail;
 		}
@@ -190,27 +200,37 @@ fail:
 /* Whether the first length bytes are the name of an environment variable as shells know it. */
 static bool is_variable(const char *text, size_t length)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-	return length > 0 && length <= NAME_MAX_BYTES && strspn(text, letters) >= length && !(text[0] >= '0' && text[0] <= '9');
+	return length > 0 && length <= NAME_MAX_BYTES && strspn(text, letters) >= length &&
+		!(text[0] >= '0' && text[0] <= '9');
 }
 
-static int add_variable(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
+static int add_variable(struct string_list *list, const char *value, const struct option_row *row,
+	struct error *err)
 {
 	if (!is_variable(value, strlen(value)))
-		return option_refuse(err, row, "\"%.60s\" is no variable's name; it is made of letters, digits and _", value);
+		return option_refuse(err, row,
+			"\"%.60s\" is no variable's name; it is made of letters, digits and _",
+			value);
 	return list_take(list, strdup(value), row, err);
 }
 
-static int add_env(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
+static int add_env(struct string_list *list, const char *value, const struct option_row *row,
+	struct error *err)
 {
 	size_t name = strcspn(value, "=");
 	char *copy;
 
 	if (value[name] != '=')
-		return option_refuse(err, row, "\"%.60s\" has no =; give NAME=VALUE, or use --inherit-env to pass on the caller's", value);
+		return option_refuse(err, row,
+			"\"%.60s\" has no =; give NAME=VALUE, or use --inherit-env to pass on the "
+			"caller's",
+			value);
 	if (!is_variable(value, name))
-		return option_refuse(err, row, "\"%.*s\" is no variable's name; it is made of letters, digits and _",
+		return option_refuse(err, row,
+			"\"%.*s\" is no variable's name; it is made of letters, digits and _",
 			(int)(name < 60 ? name : 60), value);
 	copy = strdup(value);
 	if (!copy)
@@ -226,7 +246,8 @@ static int add_env(struct string_list *list, const char *value, const struct opt
 }
 
 /* Reads a whole file, a pipe too, of at most max bytes into text (empty before). */
-static int read_file(const struct option_row *row, const char *path, size_t max, struct buffer *text, struct error *err)
+static int read_file(const struct option_row *row, const char *path, size_t max,
+	struct buffer *text, struct error *err)
 {
 	char block[16384];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -235,7 +256,8 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 	ssize_t got;
 
 	if (fd < 0)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot open \"%.300s\"", row->name, path);
+		return error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot open \"%.300s\"",
+			row->name, path);
 	while ((got = TEMP_FAILURE_RETRY(read(fd, block, sizeof block))) > 0) {
 		total += (size_t)got;
 		if (total > max)
@@ -243,7 +265,8 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 		buffer_add(text, block, (size_t)got);
 	}
 	if (got < 0)
-		error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot read \"%.300s\"", row->name, path);
+		error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot read \"%.300s\"",
+			row->name, path);
 	else if (total > max)
 		option_refuse(err, row, "\"%.300s\" is longer than %zu bytes", path, max);
 	else if (text->failed)
@@ -258,7 +281,8 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
  * JSON text, or @FILE. It is kept as it was written, never re-encoded; the gate is what later
  * readers rely on.
  */
-static int set_args(struct options *o, const struct option_row *row, const char *value, struct error *err)
+static int set_args(
+	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	struct buffer text = BUFFER_INIT;
 	char reason[256], *copy = NULL;
@@ -270,7 +294,9 @@ static int set_args(struct options *o, const struct option_row *row, const char 
 	} else {
 		buffer_add_text(&text, value);
 	}
-	if (!text.failed && !json_gate_check(&JSON_GATE_ARGUMENTS, text.data ? text.data : "", text.length, reason, sizeof reason)) {
+	if (!text.failed &&
+		!json_gate_check(&JSON_GATE_ARGUMENTS, text.data ? text.data : "", text.length,
+			reason, sizeof reason)) {
 		option_refuse(err, row, "not accepted as JSON: %s", reason);
 		goto out;
 	}
@@ -287,19 +313,21 @@ out:
 	return result;
 }
 
-static int set_profile(struct options *o, enum command_set command, const struct option_row *row, const char *value,
-	struct error *err)
+static int set_profile(struct options *o, enum command_set command, const struct option_row *row,
+	const char *value, struct error *err)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int result = read_file(row, value, PROFILE_MAX, &text, err);
 
 	if (result == 0)
-		result = options_profile(o, command, value, text.data ? text.data : "", text.length, err);
+		result = options_profile(
+			o, command, value, text.data ? text.data : "", text.length, err);
 	return result;
 }
 
 /* One word of a list; its place in the list is the value. */
-static int set_word(int *value_of, const char *const *words, const char *value, const struct option_row *row, struct error *err)
+static int set_word(int *value_of, const char *const *words, const char *value,
+	const struct option_row *row, struct error *err)
 {
 	char known[64] = "";
 
@@ -308,14 +336,21 @@ static int set_word(int *value_of, const char *const *words, const char *value, 
 			*value_of = i;
 			return 0;
 		}
-		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+			!i                     ? ""
+				: words[i + 1] ? ", "
+					       : " or ",
+			words[i]);
 	}
 	return option_refuse(err, row, "\"%.60s\" is no mode; give %s", value, known);
 }
 
-static int set_network(struct options *o, const struct option_row *row, const char *value, struct error *err)
+static int set_network(
+	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
-	static const char *const MODES[] = { [NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow", NULL };
+	static const char *const MODES[] = {
+		[NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow", NULL
+	};
 	int mode;
 
 	if (set_word(&mode, MODES, value, row, err) < 0)
@@ -324,9 +359,12 @@ static int set_network(struct options *o, const struct option_row *row, const ch
 	return 0;
 }
 
-static int set_view(struct options *o, const struct option_row *row, const char *value, struct error *err)
+static int set_view(
+	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
-	static const char *const MODES[] = { [VIEW_MIXED] = "mixed", [VIEW_FUSE] = "fuse", [VIEW_BIND] = "bind", NULL };
+	static const char *const MODES[] = {
+		[VIEW_MIXED] = "mixed", [VIEW_FUSE] = "fuse", [VIEW_BIND] = "bind", NULL
+	};
 	int mode;
 
 	if (set_word(&mode, MODES, value, row, err) < 0)
@@ -335,14 +373,16 @@ static int set_view(struct options *o, const struct option_row *row, const char 
 	return 0;
 }
 
-static int add_mask(struct string_list *list, const char *value, const struct option_row *row, struct error *err)
+static int add_mask(struct string_list *list, const char *value, const struct option_row *row,
+	struct error *err)
 {
 	if (value[strcspn(value, "=")] != '=' || value[0] == '=')
 		return option_refuse(err, row, "\"%.60s\" is not FILE=CONTENT", value);
 	return list_take(list, strdup(value), row, err);
 }
 
-int option_apply(struct options *o, enum command_set command, const struct option_row *row, const char *value, struct error *err)
+int option_apply(struct options *o, enum command_set command, const struct option_row *row,
+	const char *value, struct error *err)
 {
 	void *field = field_of(o, row);
 
@@ -351,7 +391,8 @@ int option_apply(struct options *o, enum command_set command, const struct optio
 	if (!row->argument && value)
 		return option_refuse(err, row, "takes no value");
 	/* A program's text and its arguments may be long; they have bounds of their own. */
-	if (value && row->kind != OPTION_ARGS && row->kind != OPTION_TEXT && strlen(value) >= VALUE_MAX)
+	if (value && row->kind != OPTION_ARGS && row->kind != OPTION_TEXT &&
+		strlen(value) >= VALUE_MAX)
 		return option_refuse(err, row, "a value longer than %d bytes", VALUE_MAX - 1);
 	switch (row->kind) {
 	case OPTION_FLAG:

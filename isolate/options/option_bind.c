@@ -87,28 +87,42 @@ out:
  */
 static bool is_taken(const char *target)
 {
-	static const struct { const char *path; bool below; } TAKEN[] = {
-		{ "/proc", true }, { "/dev", true }, { "/run/cordon", true }, { "/workspace", false }, { "/tmp", false }, { "/etc", false }, { "/run", false },
+	static const struct {
+		const char *path;
+		bool below;
+	} TAKEN[] = {
+		{ "/proc", true },
+		{ "/dev", true },
+		{ "/run/cordon", true },
+		{ "/workspace", false },
+		{ "/tmp", false },
+		{ "/etc", false },
+		{ "/run", false },
 	};
 
 	for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
 		size_t length = strlen(TAKEN[i].path);
 
-		if (strncmp(target, TAKEN[i].path, length) == 0 && (target[length] == '\0' || (TAKEN[i].below && target[length] == '/')))
+		if (strncmp(target, TAKEN[i].path, length) == 0 &&
+			(target[length] == '\0' || (TAKEN[i].below && target[length] == '/')))
 			return true;
 	}
 	return false;
 }
 
-int option_apply_bind(struct options *o, const struct option_row *row, const char *source, const char *target, struct error *err)
+int option_apply_bind(struct options *o, const struct option_row *row, const char *source,
+	const char *target, struct error *err)
 {
 	struct bind bind = { NULL, NULL, false }, *grown;
 
 	if (source[0] == '\0')
 		return option_refuse(err, row, "an empty source");
 	if (target && target[0] != '/')
-		return option_refuse(err, row, "\"%.200s\" is no absolute path; the place inside the sandbox must start with / "
-			"(a source with a colon in its name needs its place written out)", target);
+		return option_refuse(err, row,
+			"\"%.200s\" is no absolute path; the place inside the sandbox must start "
+			"with / "
+			"(a source with a colon in its name needs its place written out)",
+			target);
 	if (strlen(source) >= PATH_MAX || (target && strlen(target) >= PATH_MAX))
 		return option_refuse(err, row, "a path longer than %d bytes", PATH_MAX - 1);
 	if (o->ro_count >= OPTION_ITEMS_MAX)
@@ -118,15 +132,21 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 	if (!bind.target) {
 		if (errno == ENOMEM)
 			return option_no_memory(err);
-		return error_set(err, FAILURE_PATH_MISSING, errno, "--%s: \"%.300s\" is relative, and the caller's directory cannot be read", row->name,
-			source);
+		return error_set(err, FAILURE_PATH_MISSING, errno,
+			"--%s: \"%.300s\" is relative, and the caller's directory cannot be read",
+			row->name, source);
 	}
 	if (strcmp(bind.target, "/") == 0) {
 		free(bind.target);
-		return option_refuse(err, row, "the place inside would be /, and cover the whole sandbox; name a directory below it");
+		return option_refuse(err, row,
+			"the place inside would be /, and cover the whole sandbox; name a "
+			"directory below it");
 	}
 	if (is_taken(bind.target)) {
-		option_refuse(err, row, "the place inside, %.200s, is one that every sandbox has for itself; name another with SRC:DST", bind.target);
+		option_refuse(err, row,
+			"the place inside, %.200s, is one that every sandbox has for itself; name "
+			"another with SRC:DST",
+			bind.target);
 		free(bind.target);
 		return -1;
 	}
@@ -143,7 +163,8 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 	return 0;
 }
 
-int option_apply_bind_text(struct options *o, const struct option_row *row, const char *value, struct error *err)
+int option_apply_bind_text(
+	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	const char *cut = NULL, *colon = strrchr(value, ':');
 	char *source;

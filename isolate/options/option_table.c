@@ -18,7 +18,8 @@
 
 const struct option_row option_rows[] = {
 #define OPTION(name, argument, commands, kind, field, low, high, default_run, default_other, help) \
-	{ name, argument, commands, kind, offsetof(struct options, field), low, high, default_run, default_other, help },
+	{ name, argument, commands, kind, offsetof(struct options, field), low, high, default_run, \
+		default_other, help },
 #include "isolate/options/options.def"
 #undef OPTION
 };
@@ -96,24 +97,36 @@ const struct option_row *option_nearest(const char *typed, unsigned commands)
 const char *option_range(const struct option_row *row, char *buffer, size_t size)
 {
 	static const char *const unit[] = {
-		[OPTION_SECONDS] = "seconds", [OPTION_MEGABYTES] = "MB", [OPTION_COUNT] = "a whole number",
+		[OPTION_SECONDS] = "seconds",
+		[OPTION_MEGABYTES] = "MB",
+		[OPTION_COUNT] = "a whole number",
 	};
 
 	if (size == 0)
 		return buffer;
 	buffer[0] = '\0';
-	if (row->kind == OPTION_SECONDS || row->kind == OPTION_MEGABYTES || row->kind == OPTION_COUNT) {
-		snprintf(buffer, size, "%s from %.15g to %.15g%s", unit[row->kind], row->low, row->high,
-			row->kind == OPTION_SECONDS ? ", or 0 for none" : "");
+	if (row->kind == OPTION_SECONDS || row->kind == OPTION_MEGABYTES ||
+		row->kind == OPTION_COUNT) {
+		snprintf(buffer, size, "%s from %.15g to %.15g%s", unit[row->kind], row->low,
+			row->high, row->kind == OPTION_SECONDS ? ", or 0 for none" : "");
 	}
 	return buffer;
 }
 
 const char *option_commands(unsigned commands, char *buffer, size_t size)
 {
-	static const struct { unsigned bit; const char *name; } known[] = {
-		{ FOR_RUN, "run" }, { FOR_EXEC, "exec" }, { FOR_VALIDATE, "validate" }, { FOR_DOCTOR, "doctor" },
-		{ FOR_SERVE, "serve" }, { FOR_EVENTS, "events" }, { FOR_CONSOLE, "console" }, { FOR_TOOL, "tool" },
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} known[] = {
+		{ FOR_RUN, "run" },
+		{ FOR_EXEC, "exec" },
+		{ FOR_VALIDATE, "validate" },
+		{ FOR_DOCTOR, "doctor" },
+		{ FOR_SERVE, "serve" },
+		{ FOR_EVENTS, "events" },
+		{ FOR_CONSOLE, "console" },
+		{ FOR_TOOL, "tool" },
 	};
 	size_t used = 0;
 
@@ -128,7 +141,11 @@ const char *option_commands(unsigned commands, char *buffer, size_t size)
 			continue;
 		for (size_t j = i + 1; j < sizeof known / sizeof known[0]; j++)
 			later |= commands & known[j].bit;
-		added = snprintf(buffer + used, size - used, "%s%s", used == 0 ? "" : later ? ", " : " and ", known[i].name);
+		added = snprintf(buffer + used, size - used, "%s%s",
+			used == 0       ? ""
+				: later ? ", "
+					: " and ",
+			known[i].name);
 		if (added < 0 || (size_t)added >= size - used)
 			break;
 		used += (size_t)added;
@@ -189,10 +206,15 @@ static bool write_binds(struct json_writer *w, const struct options *o, bool scr
 	return valid;
 }
 
-static bool write_value(struct json_writer *w, const struct options *o, const struct option_row *row)
+static bool write_value(
+	struct json_writer *w, const struct options *o, const struct option_row *row)
 {
-	static const char *const NETWORKS[] = { [NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow" };
-	static const char *const VIEWS[] = { [VIEW_MIXED] = "mixed", [VIEW_FUSE] = "fuse", [VIEW_BIND] = "bind" };
+	static const char *const NETWORKS[] = {
+		[NETWORK_NONE] = "none", [NETWORK_ALLOW] = "allow"
+	};
+	static const char *const VIEWS[] = {
+		[VIEW_MIXED] = "mixed", [VIEW_FUSE] = "fuse", [VIEW_BIND] = "bind"
+	};
 	const void *field = (const char *)o + row->offset;
 
 	switch (row->kind) {
@@ -238,7 +260,8 @@ bool options_write(const struct options *o, enum command_set command, struct jso
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if ((row->commands & NOT_IN_PROFILE) || !(row->commands & command) || strcmp(row->name, "events") == 0 || !is_there(o, row))
+		if ((row->commands & NOT_IN_PROFILE) || !(row->commands & command) ||
+			strcmp(row->name, "events") == 0 || !is_there(o, row))
 			continue;
 		json_key(w, row->name);
 		valid &= write_value(w, o, row);

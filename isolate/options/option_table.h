@@ -41,12 +41,12 @@ enum { OPTION_ITEMS_MAX = 1024 };
 
 struct option_row {
 	const char *name;
-	const char *argument;    /* NULL for a flag */
-	unsigned commands;       /* enum command_set bits, NOT_IN_PROFILE */
+	const char *argument; /* NULL for a flag */
+	unsigned commands;    /* enum command_set bits, NOT_IN_PROFILE */
 	enum option_kind kind;
 	/* of the field in struct options; without meaning for OPTION_PROFILE and OPTION_HELP */
 	size_t offset;
-	double low, high;        /* in the unit that the user types */
+	double low, high;                        /* in the unit that the user types */
 	const char *default_run, *default_other; /* NULL = empty */
 	const char *help;
 };
@@ -80,24 +80,29 @@ const char *option_commands(unsigned commands, char *buffer, size_t size);
  * BAD_OPTION, or, when a file that the value names cannot be read, PATH_MISSING. `command` is for
  * profiles.
  */
-int option_apply(struct options *o, enum command_set command, const struct option_row *row, const char *value, struct error *err);
+int option_apply(struct options *o, enum command_set command, const struct option_row *row,
+	const char *value, struct error *err);
 
 /*
  * The same for the kinds with numbers, in the unit that the user types. shown is how the messages
  * show the value.
  */
-int option_apply_number(struct options *o, const struct option_row *row, double value, const char *shown, struct error *err);
+int option_apply_number(struct options *o, const struct option_row *row, double value,
+	const char *shown, struct error *err);
 
 /*
  * Adds a bind whose two paths are known apart (target may be NULL: the same place), or one written
  * as SRC[:DST]. The last ":/" parts the two, so that a source may hold colons when its place is
  * written out. Both copy; both return as option_apply.
  */
-int option_apply_bind(struct options *o, const struct option_row *row, const char *source, const char *target, struct error *err);
-int option_apply_bind_text(struct options *o, const struct option_row *row, const char *value, struct error *err);
+int option_apply_bind(struct options *o, const struct option_row *row, const char *source,
+	const char *target, struct error *err);
+int option_apply_bind_text(
+	struct options *o, const struct option_row *row, const char *value, struct error *err);
 
 /* Say "--NAME: ..." with BAD_OPTION, and that memory ran out. Return -1. */
-int option_refuse(struct error *err, const struct option_row *row, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int option_refuse(struct error *err, const struct option_row *row, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int option_no_memory(struct error *err);
 
 /*

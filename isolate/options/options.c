@@ -99,15 +99,19 @@ static int refuse_name(enum command_set command, const char *name, struct error 
 
 	option_commands(command, mine, sizeof mine);
 	if (row)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s is an option of cordon %s, not of cordon %s", name,
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--%s is an option of cordon %s, not of cordon %s", name,
 			option_commands(row->commands, theirs, sizeof theirs), mine);
 	near = option_nearest(name, command);
 	if (near)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "cordon %s has no option --%.60s; did you mean --%s?", mine, name, near->name);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"cordon %s has no option --%.60s; did you mean --%s?", mine, name,
+			near->name);
 	return error_set(err, FAILURE_BAD_OPTION, 0, "cordon %s has no option --%.60s", mine, name);
 }
 
-int options_set(struct options *o, enum command_set command, const char *name, const char *value, struct error *err)
+int options_set(struct options *o, enum command_set command, const char *name, const char *value,
+	struct error *err)
 {
 	const struct option_row *row = option_find(name);
 
@@ -127,8 +131,9 @@ static int refuse_word(enum command_set command, const char *word, struct error 
 
 	if (word[0] != '-' || word[1] != '-') {
 		option_commands(command, name, sizeof name);
-		return error_set(err, FAILURE_BAD_OPTION, 0, "cordon %s has no option %.60s; write -- before a word that is none",
-			name, word);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"cordon %s has no option %.60s; write -- before a word that is none", name,
+			word);
 	}
 	length = strcspn(word + 2, "=");
 	snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), word + 2);
@@ -141,14 +146,17 @@ static int refuse_word(enum command_set command, const char *word, struct error 
 			continue;
 		found++;
 		if (used < sizeof several)
-			used += (size_t)snprintf(several + used, sizeof several - used, "%s--%s", found > 1 ? ", " : "", row->name);
+			used += (size_t)snprintf(several + used, sizeof several - used, "%s--%s",
+				found > 1 ? ", " : "", row->name);
 	}
 	if (found > 1)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s could be any of %s", name, several);
+		return error_set(
+			err, FAILURE_BAD_OPTION, 0, "--%s could be any of %s", name, several);
 	return refuse_name(command, name, err);
 }
 
-int options_parse(struct options *o, enum command_set command, int argc, char **argv, bool *help, struct error *err)
+int options_parse(struct options *o, enum command_set command, int argc, char **argv, bool *help,
+	struct error *err)
 {
 	struct option list[ROWS_MAX + 1] = { { NULL, 0, NULL, 0 } };
 	size_t count = 0;
@@ -159,13 +167,15 @@ int options_parse(struct options *o, enum command_set command, int argc, char **
 		const struct option_row *row = &option_rows[i];
 
 		if (row->commands & command)
-			list[count++] = (struct option){ row->name, row->argument ? required_argument : no_argument, NULL,
+			list[count++] = (struct option){ row->name,
+				row->argument ? required_argument : no_argument, NULL,
 				FIRST_VALUE + (int)i };
 	}
 	optind = 0; /* start afresh, in GNU's way */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, "+:h", list, NULL)) != -1) {
-		const struct option_row *row = value >= FIRST_VALUE ? &option_rows[value - FIRST_VALUE] : NULL;
+		const struct option_row *row =
+			value >= FIRST_VALUE ? &option_rows[value - FIRST_VALUE] : NULL;
 
 		if (value == 'h' || (row && row->kind == OPTION_HELP)) {
 			*help = true; /* wins over whatever else is on the line, mistakes too */
@@ -178,11 +188,17 @@ int options_parse(struct options *o, enum command_set command, int argc, char **
 			 * The option is known; it lacks its value (':'), or was given one that it
 			 * does not take ('?').
 			 */
-			return option_apply(o, command, &option_rows[optopt - FIRST_VALUE], value == ':' ? NULL : "", err);
+			return option_apply(o, command, &option_rows[optopt - FIRST_VALUE],
+				value == ':' ? NULL : "", err);
 		} else {
 			/* After a short option in a cluster getopt has not stepped on yet. */
-			return refuse_word(command, argv[optopt && optind < argc && argv[optind][0] == '-' && argv[optind][1] != '-' &&
-				strchr(argv[optind], optopt) ? optind : optind - 1], err);
+			return refuse_word(command,
+				argv[optopt && optind < argc && argv[optind][0] == '-' &&
+							argv[optind][1] != '-' &&
+							strchr(argv[optind], optopt)
+						? optind
+						: optind - 1],
+				err);
 		}
 	}
 	return optind;

@@ -30,7 +30,8 @@ static int refuse_type(const struct option_row *row, const char *wanted, struct 
 	return error_set(err, FAILURE_BAD_OPTION, 0, "\"%s\" must be %s", row->name, wanted);
 }
 
-static int apply_flag(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_flag(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	if (!cJSON_IsBool(value))
 		return refuse_type(row, "true or false", err);
@@ -38,7 +39,8 @@ static int apply_flag(struct options *o, const struct option_row *row, const cJS
 	return 0;
 }
 
-static int apply_number(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_number(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	char shown[40];
 
@@ -49,17 +51,20 @@ static int apply_number(struct options *o, const struct option_row *row, const c
 }
 
 /* An array of strings. For lists that the command line splits at commas each string is one name. */
-static int apply_list(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_list(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	const cJSON *item;
 
 	if (!cJSON_IsArray(value))
 		return refuse_type(row, "an array of strings", err);
-	cJSON_ArrayForEach(item, value) {
+	cJSON_ArrayForEach (item, value) {
 		if (!cJSON_IsString(item))
 			return refuse_type(row, "an array of strings", err);
-		if (row->kind == OPTION_NAMES && (item->valuestring[0] == '\0' || strpbrk(item->valuestring, ", ")))
-			return error_set(err, FAILURE_BAD_OPTION, 0, "\"%s\": each string is one name, and \"%.60s\" is not", row->name,
+		if (row->kind == OPTION_NAMES &&
+			(item->valuestring[0] == '\0' || strpbrk(item->valuestring, ", ")))
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"\"%s\": each string is one name, and \"%.60s\" is not", row->name,
 				item->valuestring);
 		if (option_apply(o, 0, row, item->valuestring, err) < 0)
 			return -1;
@@ -68,7 +73,8 @@ static int apply_list(struct options *o, const struct option_row *row, const cJS
 }
 
 /* An object, name (or, for masks, file) to value; or an array of "K=V" as on the command line. */
-static int apply_env(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_env(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	const cJSON *item;
 
@@ -76,16 +82,21 @@ static int apply_env(struct options *o, const struct option_row *row, const cJSO
 		return apply_list(o, row, value, err);
 	if (!cJSON_IsObject(value))
 		return refuse_type(row, "an object of strings, or an array of \"K=V\"", err);
-	cJSON_ArrayForEach(item, value) {
+	cJSON_ArrayForEach (item, value) {
 		char *pair = NULL;
 		int result;
 
 		if (!cJSON_IsString(item))
 			return refuse_type(row, "an object of strings", err);
 		if (strchr(item->string, '='))
-			return error_set(err, FAILURE_BAD_OPTION, 0, row->kind == OPTION_MASK ? "\"%s\": \"%.60s\" has a = in it" : "\"%s\": \"%.60s\" is no variable's name", row->name, item->string);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				row->kind == OPTION_MASK
+					? "\"%s\": \"%.60s\" has a = in it"
+					: "\"%s\": \"%.60s\" is no variable's name",
+				row->name, item->string);
 		if (asprintf(&pair, "%s=%s", item->string, item->valuestring) < 0)
-			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, 0, "no memory for the profile");
+			return error_set(
+				err, FAILURE_RESOURCES_EXHAUSTED, 0, "no memory for the profile");
 		result = option_apply(o, 0, row, pair, err);
 		free(pair);
 		if (result < 0)
@@ -98,14 +109,16 @@ static int apply_env(struct options *o, const struct option_row *row, const cJSO
  * An array; each item "SRC", "SRC:DST", or {"source": SRC, "target": DST}, in which no colon has a
  * meaning.
  */
-static int apply_binds(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_binds(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
-	static const char shape[] = "an array whose items are strings or objects with \"source\" and, if wanted, \"target\"";
+	static const char shape[] = "an array whose items are strings or objects with \"source\" "
+				    "and, if wanted, \"target\"";
 	const cJSON *item;
 
 	if (!cJSON_IsArray(value))
 		return refuse_type(row, shape, err);
-	cJSON_ArrayForEach(item, value) {
+	cJSON_ArrayForEach (item, value) {
 		const cJSON *source, *target;
 		int result;
 
@@ -114,10 +127,12 @@ static int apply_binds(struct options *o, const struct option_row *row, const cJ
 		} else {
 			source = cJSON_GetObjectItemCaseSensitive(item, "source");
 			target = cJSON_GetObjectItemCaseSensitive(item, "target");
-			if (!cJSON_IsObject(item) || !cJSON_IsString(source) || (target && !cJSON_IsString(target)) ||
-			    cJSON_GetArraySize(item) != (target ? 2 : 1))
+			if (!cJSON_IsObject(item) || !cJSON_IsString(source) ||
+				(target && !cJSON_IsString(target)) ||
+				cJSON_GetArraySize(item) != (target ? 2 : 1))
 				return refuse_type(row, shape, err);
-			result = option_apply_bind(o, row, source->valuestring, target ? target->valuestring : NULL, err);
+			result = option_apply_bind(o, row, source->valuestring,
+				target ? target->valuestring : NULL, err);
 		}
 		if (result < 0)
 			return -1;
@@ -125,7 +140,8 @@ static int apply_binds(struct options *o, const struct option_row *row, const cJ
 	return 0;
 }
 
-static int apply_row(struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
+static int apply_row(
+	struct options *o, const struct option_row *row, const cJSON *value, struct error *err)
 {
 	switch (row->kind) {
 	case OPTION_FLAG:
@@ -158,7 +174,8 @@ static int apply_row(struct options *o, const struct option_row *row, const cJSO
 	return error_set(err, FAILURE_INTERNAL, 0, "\"%s\" has no form in a profile", row->name);
 }
 
-static int apply_key(struct options *o, enum command_set command, const cJSON *value, struct error *err)
+static int apply_key(
+	struct options *o, enum command_set command, const cJSON *value, struct error *err)
 {
 	const struct option_row *row = option_find(value->string), *near;
 	struct options elsewhere;
@@ -167,12 +184,15 @@ static int apply_key(struct options *o, enum command_set command, const cJSON *v
 	if (!row) {
 		near = option_nearest(value->string, 0);
 		if (near && !(near->commands & NOT_IN_PROFILE))
-			return error_set(err, FAILURE_BAD_OPTION, 0, "unknown key \"%.60s\"; did you mean \"%s\"?", value->string,
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"unknown key \"%.60s\"; did you mean \"%s\"?", value->string,
 				near->name);
-		return error_set(err, FAILURE_BAD_OPTION, 0, "unknown key \"%.60s\"", value->string);
+		return error_set(
+			err, FAILURE_BAD_OPTION, 0, "unknown key \"%.60s\"", value->string);
 	}
 	if (row->commands & NOT_IN_PROFILE)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "\"%s\" belongs on the command line, not into a profile", row->name);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"\"%s\" belongs on the command line, not into a profile", row->name);
 	if (row->commands & command)
 		return apply_row(o, row, value, err);
 	memset(&elsewhere, 0, sizeof elsewhere);
@@ -181,7 +201,8 @@ static int apply_key(struct options *o, enum command_set command, const cJSON *v
 	return result;
 }
 
-int options_profile(struct options *o, enum command_set command, const char *name, const char *text, size_t length, struct error *err)
+int options_profile(struct options *o, enum command_set command, const char *name, const char *text,
+	size_t length, struct error *err)
 {
 	struct error inner = ERROR_INIT;
 	char reason[256];
@@ -190,17 +211,20 @@ int options_profile(struct options *o, enum command_set command, const char *nam
 	int result = -1;
 
 	if (!json_gate_check(&JSON_GATE_DOCUMENT, text, length, reason, sizeof reason)) {
-		error_set(err, FAILURE_BAD_OPTION, 0, "profile %.200s: not accepted as JSON: %s", name, reason);
+		error_set(err, FAILURE_BAD_OPTION, 0, "profile %.200s: not accepted as JSON: %s",
+			name, reason);
 		goto out;
 	}
 	root = cJSON_ParseWithLength(text, length);
 	if (!root) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, 0, "profile %.200s: no memory to read it", name);
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, 0,
+			"profile %.200s: no memory to read it", name);
 		goto out;
 	}
-	cJSON_ArrayForEach(value, root) {
+	cJSON_ArrayForEach (value, root) {
 		if (apply_key(o, command, value, &inner) < 0) {
-			error_set(err, inner.code, inner.sys_errno, "profile %.200s: %s", name, inner.context);
+			error_set(err, inner.code, inner.sys_errno, "profile %.200s: %s", name,
+				inner.context);
 			goto out;
 		}
 	}

@@ -27,10 +27,12 @@ static struct span trim(struct span json)
  */
 static PyObject *make_context(void)
 {
-	PyObject *example = PySys_GetObject("implementation"), *nothing = PyTuple_New(0), *context = NULL;
-	PyObject *settings =
-		Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:O,s:{}}", "strict", Py_True, "object_hook", Py_None, "object_pairs_hook", Py_None,
-			"parse_float", (PyObject *)&PyFloat_Type, "parse_int", (PyObject *)&PyLong_Type, "parse_constant", Py_None, "memo");
+	PyObject *example = PySys_GetObject("implementation"), *nothing = PyTuple_New(0),
+		 *context = NULL;
+	PyObject *settings = Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:O,s:{}}", "strict", Py_True,
+		"object_hook", Py_None, "object_pairs_hook", Py_None, "parse_float",
+		(PyObject *)&PyFloat_Type, "parse_int", (PyObject *)&PyLong_Type, "parse_constant",
+		Py_None, "memo");
 
 	if (example && nothing && settings)
 		context = PyObject_Call((PyObject *)Py_TYPE(example), nothing, settings);
@@ -41,8 +43,8 @@ static PyObject *make_context(void)
 
 static PyObject *make_scanner(void)
 {
-	PyObject *module = PyImport_ImportModuleLevel("_json", NULL, NULL, NULL, 0), *context = module ? make_context() : NULL,
-		 *scanner = NULL;
+	PyObject *module = PyImport_ImportModuleLevel("_json", NULL, NULL, NULL, 0),
+		 *context = module ? make_context() : NULL, *scanner = NULL;
 
 	if (context)
 		scanner = PyObject_CallMethod(module, "make_scanner", "O", context);
@@ -53,7 +55,9 @@ static PyObject *make_scanner(void)
 
 static PyObject *scan(PyObject *text)
 {
-	PyObject *scanner = make_scanner(), *pair = scanner ? PyObject_CallFunction(scanner, "Oi", text, 0) : NULL, *value = NULL;
+	PyObject *scanner = make_scanner(),
+		 *pair = scanner ? PyObject_CallFunction(scanner, "Oi", text, 0) : NULL,
+		 *value = NULL;
 	Py_ssize_t end;
 
 	if (pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2) {

@@ -71,7 +71,8 @@ static void set_aside(struct buffer *buffer, size_t size)
 
 static void flush(PyObject *stream)
 {
-	PyObject *done = stream && stream != Py_None ? PyObject_CallMethod(stream, "flush", NULL) : NULL;
+	PyObject *done =
+		stream && stream != Py_None ? PyObject_CallMethod(stream, "flush", NULL) : NULL;
 
 	PyErr_Clear();
 	Py_XDECREF(done);
@@ -79,7 +80,7 @@ static void flush(PyObject *stream)
 
 static void flush_streams(const struct execution *x)
 {
-	static const char *const names[2] = {"stdout", "stderr"};
+	static const char *const names[2] = { "stdout", "stderr" };
 
 	for (int i = 0; i < 2; i++) {
 		PyObject *now = PySys_GetObject(names[i]);
@@ -99,7 +100,8 @@ static void flush_streams(const struct execution *x)
  */
 static PyObject *call_body(PyObject *code, PyObject *builtins, PyObject *arguments)
 {
-	PyObject *globals = Py_BuildValue("{s:O,s:s,s:O}", "__builtins__", builtins, "__name__", "__main__", "__doc__", Py_None);
+	PyObject *globals = Py_BuildValue("{s:O,s:s,s:O}", "__builtins__", builtins, "__name__",
+		"__main__", "__doc__", Py_None);
 	PyObject *nothing = PyTuple_New(0), *done = NULL, *function = NULL, *value = NULL;
 
 	if (globals && nothing)
@@ -138,7 +140,8 @@ static enum body_verdict write_output(struct execution *x, PyObject *value)
 
 	if (room > x->request->output_limit)
 		room = x->request->output_limit;
-	if (output_write(value, x->reply->data, room, (size_t)x->request->output_limit, &x->output_length, &failure) == 0)
+	if (output_write(value, x->reply->data, room, (size_t)x->request->output_limit,
+		    &x->output_length, &failure) == 0)
 		return BODY_SUCCEEDED;
 	release_reserve(x);
 	x->output_length = 0;
@@ -173,7 +176,9 @@ static int check_allowed(const struct session *session)
 
 static enum body_verdict execute(struct execution *x, const struct session *session)
 {
-	PyObject *arguments = check_allowed(session) == 0 ? arguments_parse(x->request->args) : NULL, *value;
+	PyObject *arguments =
+			 check_allowed(session) == 0 ? arguments_parse(x->request->args) : NULL,
+		 *value;
 
 	if (!arguments)
 		return fail_with_exception(x, "execute");
@@ -214,7 +219,8 @@ static enum body_verdict validate_and_execute(struct execution *x, struct violat
 	enum body_verdict verdict;
 	bool ran = false;
 
-	if (!capsule || builtins_make(session, capsule) < 0 || program_load(&x->program, x->request, session, found) < 0) {
+	if (!capsule || builtins_make(session, capsule) < 0 ||
+		program_load(&x->program, x->request, session, found) < 0) {
 		verdict = fail_with_exception(x, "validate");
 	} else if (!x->program.code || (found->count && !x->request->skip_validation)) {
 		verdict = refuse(x, found);
@@ -239,7 +245,8 @@ static enum body_verdict validate_and_execute(struct execution *x, struct violat
 /*
  * Puts one field behind what is there; what does not fit is cut (an error) or replaced (a detail).
  */
-static void add_field(struct body_reply *reply, enum body_field field, size_t *used, const char *bytes, size_t length)
+static void add_field(struct body_reply *reply, enum body_field field, size_t *used,
+	const char *bytes, size_t length)
 {
 	size_t room = reply->size - *used;
 
@@ -265,9 +272,9 @@ static size_t cut(const char *text, size_t length, size_t most)
 static void answer(struct execution *x, enum body_verdict verdict)
 {
 	static const char no_memory[] = "MemoryError: no memory was left to report the failure";
-	static const char no_room[] =
-		"{\"stage\":\"execute\",\"type\":\"Error\",\"message\":\"the details did not fit into the report\",\"line\":null,"
-		"\"column\":null,\"traceback\":[]}";
+	static const char no_room[] = "{\"stage\":\"execute\",\"type\":\"Error\",\"message\":\"the "
+				      "details did not fit into the report\",\"line\":null,"
+				      "\"column\":null,\"traceback\":[]}";
 	struct body_reply *reply = x->reply;
 	size_t used = 0;
 
@@ -278,7 +285,8 @@ static void answer(struct execution *x, enum body_verdict verdict)
 		bool lost = x->error.failed || !x->error.length;
 		const char *error = lost ? no_memory : x->error.data;
 
-		add_field(reply, BODY_ERROR, &used, error, cut(error, lost ? sizeof no_memory - 1 : x->error.length, ERROR_MOST));
+		add_field(reply, BODY_ERROR, &used, error,
+			cut(error, lost ? sizeof no_memory - 1 : x->error.length, ERROR_MOST));
 		if (!x->detail.failed && x->detail.length && x->detail.length <= reply->size - used)
 			add_field(reply, BODY_DETAIL, &used, x->detail.data, x->detail.length);
 		else if (sizeof no_room - 1 <= reply->size - used)
@@ -292,7 +300,9 @@ static void answer(struct execution *x, enum body_verdict verdict)
 
 void body_perform(const struct body_request *request, struct body_reply *reply)
 {
-	struct execution x = {.request = request, .reply = reply, .error = BUFFER_INIT, .detail = BUFFER_INIT};
+	struct execution x = {
+		.request = request, .reply = reply, .error = BUFFER_INIT, .detail = BUFFER_INIT
+	};
 	struct violations *found = calloc(1, sizeof *found);
 	enum body_verdict verdict;
 

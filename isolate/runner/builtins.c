@@ -18,14 +18,16 @@ static bool is_text_template(PyObject *object)
 {
 	if (PyUnicode_Check(object))
 		return true;
-	if (PyType_IsSubtype(Py_TYPE(object), &PyType_Type) && PyType_IsSubtype((PyTypeObject *)object, &PyUnicode_Type))
+	if (PyType_IsSubtype(Py_TYPE(object), &PyType_Type) &&
+		PyType_IsSubtype((PyTypeObject *)object, &PyUnicode_Type))
 		return true;
 	return PyType_IsSubtype(Py_TYPE(object), &PySuper_Type);
 }
 
 static bool names_format(PyObject *name)
 {
-	return PyUnicode_CompareWithASCIIString(name, "format") == 0 || PyUnicode_CompareWithASCIIString(name, "format_map") == 0;
+	return PyUnicode_CompareWithASCIIString(name, "format") == 0 ||
+		PyUnicode_CompareWithASCIIString(name, "format_map") == 0;
 }
 
 /* guard(value), of which `.format` is read: everything but strings passes. */
@@ -34,7 +36,8 @@ static PyObject *guard_format(PyObject *self, PyObject *value)
 	(void)self;
 	if (is_text_template(value)) {
 		PyErr_SetString(PyExc_TypeError,
-			"str.format with a template made at run time is not allowed (rule format-dynamic); use an f-string");
+			"str.format with a template made at run time is not allowed (rule "
+			"format-dynamic); use an f-string");
 		return NULL;
 	}
 	return reference(value);
@@ -44,7 +47,8 @@ static int check_name(PyObject *name)
 {
 	if (PyUnicode_CheckExact(name))
 		return 0;
-	PyErr_SetString(PyExc_TypeError, "attribute name must be a string, and not a subclass of it");
+	PyErr_SetString(
+		PyExc_TypeError, "attribute name must be a string, and not a subclass of it");
 	return -1;
 }
 
@@ -61,7 +65,8 @@ static int judge_name(PyObject *capsule, PyObject *object, PyObject *name)
 		return 0;
 	if (rules_attribute(name) || (names_format(name) && is_text_template(object)) ||
 		(PyModule_Check(object) && rules_is_private(name))) {
-		PyErr_Format(PyExc_AttributeError, "the attribute '%U' is not allowed; --permit %U lifts this", name, name);
+		PyErr_Format(PyExc_AttributeError,
+			"the attribute '%U' is not allowed; --permit %U lifts this", name, name);
 		return -1;
 	}
 	return 0;
@@ -71,7 +76,8 @@ static PyObject *guarded_getattr(PyObject *capsule, PyObject *arguments)
 {
 	PyObject *object, *name, *fallback = NULL, *value;
 
-	if (!PyArg_ParseTuple(arguments, "OO|O:getattr", &object, &name, &fallback) || judge_name(capsule, object, name) < 0)
+	if (!PyArg_ParseTuple(arguments, "OO|O:getattr", &object, &name, &fallback) ||
+		judge_name(capsule, object, name) < 0)
 		return NULL;
 	value = PyObject_GetAttr(object, name);
 	if (!value && fallback && PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -101,8 +107,8 @@ static PyObject *guarded_setattr(PyObject *capsule, PyObject *arguments)
 {
 	PyObject *object, *name, *value;
 
-	if (!PyArg_ParseTuple(arguments, "OOO:setattr", &object, &name, &value) || judge_name(capsule, object, name) < 0 ||
-		PyObject_SetAttr(object, name, value) < 0)
+	if (!PyArg_ParseTuple(arguments, "OOO:setattr", &object, &name, &value) ||
+		judge_name(capsule, object, name) < 0 || PyObject_SetAttr(object, name, value) < 0)
 		return NULL;
 	return reference(Py_None);
 }
@@ -111,8 +117,8 @@ static PyObject *guarded_delattr(PyObject *capsule, PyObject *arguments)
 {
 	PyObject *object, *name;
 
-	if (!PyArg_ParseTuple(arguments, "OO:delattr", &object, &name) || judge_name(capsule, object, name) < 0 ||
-		PyObject_SetAttr(object, name, NULL) < 0)
+	if (!PyArg_ParseTuple(arguments, "OO:delattr", &object, &name) ||
+		judge_name(capsule, object, name) < 0 || PyObject_SetAttr(object, name, NULL) < 0)
 		return NULL;
 	return reference(Py_None);
 }
@@ -132,14 +138,14 @@ static PyObject *name_of_type(PyObject *self, PyObject *value)
 }
 
 /* Python wants these to be writable and to live for ever. */
-static PyMethodDef TYPE_NAME = {"type", name_of_type, METH_O, NULL};
+static PyMethodDef TYPE_NAME = { "type", name_of_type, METH_O, NULL };
 static PyMethodDef GUARDS[] = {
-	{"getattr", guarded_getattr, METH_VARARGS, NULL},
-	{"hasattr", guarded_hasattr, METH_VARARGS, NULL},
-	{"setattr", guarded_setattr, METH_VARARGS, NULL},
-	{"delattr", guarded_delattr, METH_VARARGS, NULL},
+	{ "getattr", guarded_getattr, METH_VARARGS, NULL },
+	{ "hasattr", guarded_hasattr, METH_VARARGS, NULL },
+	{ "setattr", guarded_setattr, METH_VARARGS, NULL },
+	{ "delattr", guarded_delattr, METH_VARARGS, NULL },
 };
-static PyMethodDef FORMAT_GUARD = {BUILTIN_FORMAT_GUARD, guard_format, METH_O, NULL};
+static PyMethodDef FORMAT_GUARD = { BUILTIN_FORMAT_GUARD, guard_format, METH_O, NULL };
 
 /* What the making of the dictionary carries along. */
 struct maker {
@@ -159,7 +165,7 @@ static int add_plain(const char *name, void *data)
 static bool is_exception(PyObject *value)
 {
 	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) &&
-	       PyType_IsSubtype((PyTypeObject *)value, (PyTypeObject *)PyExc_BaseException);
+		PyType_IsSubtype((PyTypeObject *)value, (PyTypeObject *)PyExc_BaseException);
 }
 
 static int add_exceptions(struct maker *maker)
@@ -168,7 +174,8 @@ static int add_exceptions(struct maker *maker)
 	Py_ssize_t at = 0;
 
 	while (PyDict_Next(maker->real, &at, &name, &value)) {
-		if (is_exception(value) && PyDict_SetItem(maker->session->builtins, name, value) < 0)
+		if (is_exception(value) &&
+			PyDict_SetItem(maker->session->builtins, name, value) < 0)
 			return -1;
 	}
 	return 0;
@@ -177,7 +184,9 @@ static int add_exceptions(struct maker *maker)
 static int add_function(struct maker *maker, PyMethodDef *method, PyObject *self)
 {
 	PyObject *function = PyCFunction_NewEx(method, self, NULL);
-	int status = function ? PyDict_SetItemString(maker->session->builtins, method->ml_name, function) : -1;
+	int status = function
+		? PyDict_SetItemString(maker->session->builtins, method->ml_name, function)
+		: -1;
 
 	Py_XDECREF(function);
 	return status;
@@ -199,7 +208,8 @@ static int add_permitted(struct maker *maker)
 		}
 		if (guard)
 			status = add_function(maker, guard, maker->capsule);
-		else if (value && PyUnicode_CompareWithASCIIString(name, "__import__") != 0 && !PyModule_Check(value))
+		else if (value && PyUnicode_CompareWithASCIIString(name, "__import__") != 0 &&
+			!PyModule_Check(value))
 			status = PyDict_SetItem(maker->session->builtins, name, value);
 		Py_DECREF(name);
 	}
@@ -209,14 +219,16 @@ static int add_permitted(struct maker *maker)
 
 int builtins_make(struct session *session, PyObject *capsule)
 {
-	PyObject *module = PyImport_ImportModuleLevel("builtins", NULL, NULL, NULL, 0), *importer = NULL;
-	struct maker maker = {session, capsule, module ? PyModule_GetDict(module) : NULL};
+	PyObject *module = PyImport_ImportModuleLevel("builtins", NULL, NULL, NULL, 0),
+		 *importer = NULL;
+	struct maker maker = { session, capsule, module ? PyModule_GetDict(module) : NULL };
 	int status = -1;
 
 	Py_XDECREF(session->builtins);
 	session->builtins = PyDict_New();
-	if (!maker.real || !session->builtins || rules_each_builtin(add_plain, &maker) < 0 || add_exceptions(&maker) < 0 ||
-		add_function(&maker, &TYPE_NAME, NULL) < 0 || add_permitted(&maker) < 0 || add_function(&maker, &FORMAT_GUARD, NULL) < 0)
+	if (!maker.real || !session->builtins || rules_each_builtin(add_plain, &maker) < 0 ||
+		add_exceptions(&maker) < 0 || add_function(&maker, &TYPE_NAME, NULL) < 0 ||
+		add_permitted(&maker) < 0 || add_function(&maker, &FORMAT_GUARD, NULL) < 0)
 		goto out;
 	importer = imports_function(capsule);
 	if (importer)

@@ -70,12 +70,14 @@ struct confession {
 };
 
 #define CONFESSION_FD 3
-#define PREPARATION_BYTES (UINT64_C(4) << 30) /* of address space, for site directories and preloaded modules */
-#define SUPERVISOR_FD 4 /* until it is confined */
+#define PREPARATION_BYTES \
+	(UINT64_C(4) << 30) /* of address space, for site directories and preloaded modules */
+#define SUPERVISOR_FD 4     /* until it is confined */
 
 unsigned long child_clone_flags(const struct confine_limits *limits)
 {
-	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+		CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 	if (!(limits->flags & LIMIT_NAMESPACES))
 		return 0;
@@ -92,10 +94,14 @@ static int remount(struct child *n, int root)
 	int trees[MOST_CARRIED];
 	size_t count = 0;
 
-	for (const char *at = n->spawn->targets; at < n->spawn->targets + n->spawn->targets_length && count < MOST_CARRIED; at += strlen(at) + 1) {
-		trees[count] = open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	for (const char *at = n->spawn->targets;
+		at < n->spawn->targets + n->spawn->targets_length && count < MOST_CARRIED;
+		at += strlen(at) + 1) {
+		trees[count] =
+			open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		if (trees[count] < 0)
-			return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "taking %s over into the execution", at);
+			return error_set(&n->error, FAILURE_MOUNT_DENIED, errno,
+				"taking %s over into the execution", at);
 		targets[count++] = at;
 	}
 	if (mounts_private(root, &n->spawn->limits, &n->error) < 0)
@@ -124,8 +130,10 @@ static int isolate(struct child *n)
 		return -1;
 	if (chdir("/workspace") != 0)
 		return error_set(&n->error, FAILURE_MOUNT_DENIED, errno, "entering the workspace");
-	n->layers |= LAYER_OWN_ROOT | LAYER_USER_NAMESPACE | LAYER_MOUNT_NAMESPACE | LAYER_PID_NAMESPACE | LAYER_IPC_NAMESPACE | LAYER_UTS_NAMESPACE |
-		     LAYER_CGROUP_NAMESPACE | (n->spawn->limits.flags & LIMIT_HOST_NETWORK ? 0 : LAYER_NETWORK_NAMESPACE);
+	n->layers |= LAYER_OWN_ROOT | LAYER_USER_NAMESPACE | LAYER_MOUNT_NAMESPACE |
+		LAYER_PID_NAMESPACE | LAYER_IPC_NAMESPACE | LAYER_UTS_NAMESPACE |
+		LAYER_CGROUP_NAMESPACE |
+		(n->spawn->limits.flags & LIMIT_HOST_NETWORK ? 0 : LAYER_NETWORK_NAMESPACE);
 	return 0;
 }
 
@@ -133,18 +141,21 @@ static int prepare(struct child *n, const int *fds)
 {
 	for (int standard = 0; standard <= 2; standard++)
 		if (dup2(fds[1 + standard], standard) < 0)
-			return error_set(&n->error, FAILURE_INTERNAL, errno, "taking the standard streams of the execution");
+			return error_set(&n->error, FAILURE_INTERNAL, errno,
+				"taking the standard streams of the execution");
 	/*
 	 * The server is not dumpable, and the maps of users in /proc/self are root's as long as
 	 * that holds here.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
-		return error_set(&n->error, FAILURE_INTERNAL, errno, "making the execution's own /proc its own");
+		return error_set(&n->error, FAILURE_INTERNAL, errno,
+			"making the execution's own /proc its own");
 	if (n->spawn->limits.flags & LIMIT_NAMESPACES) {
 		if (isolate(n) < 0)
 			return -1;
 	} else if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-		return error_set(&n->error, FAILURE_INTERNAL, errno, "becoming the reaper of the execution");
+		return error_set(
+			&n->error, FAILURE_INTERNAL, errno, "becoming the reaper of the execution");
 	}
 	n->workspace = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (n->workspace < 0)
@@ -167,7 +178,8 @@ static int take_request(struct child *n)
 	if (got == 0)
 		return 0;
 	if (got < 0 || n->fd_count < 1)
-		return error_set(&n->error, FAILURE_INTERNAL, errno, "receiving the request of the execution");
+		return error_set(&n->error, FAILURE_INTERNAL, errno,
+			"receiving the request of the execution");
 	n->request = plan_open(n->fds[0], &n->error);
 	if (!n->request)
 		return -1;
@@ -175,15 +187,20 @@ static int take_request(struct child *n)
 		const struct plan_copy *copy = &plan_copies(n->request)[i];
 
 		if (copy->fd_index >= n->fd_count)
-			return error_set(&n->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
-		if (workspace_copy_in(n->workspace, plan_string(n->request, copy->name), n->fds[copy->fd_index], copy->mode, &n->error) < 0)
+			return error_set(
+				&n->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
+		if (workspace_copy_in(n->workspace, plan_string(n->request, copy->name),
+			    n->fds[copy->fd_index], copy->mode, &n->error) < 0)
 			return -1;
 	}
 	size = sizeof *n->reply + (size_t)n->request->output_limit + REPLY_EXTRA;
 	n->reply_fd = memfd_create("reply", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (n->reply_fd < 0 || ftruncate(n->reply_fd, (off_t)size) != 0 || fcntl(n->reply_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-	    (n->reply = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->reply_fd, 0)) == MAP_FAILED)
-		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory of the reply");
+	if (n->reply_fd < 0 || ftruncate(n->reply_fd, (off_t)size) != 0 ||
+		fcntl(n->reply_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+		(n->reply = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, n->reply_fd, 0)) ==
+			MAP_FAILED)
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making the memory of the reply");
 	n->reply->size = size - sizeof *n->reply;
 	return 1;
 }
@@ -194,7 +211,8 @@ static struct span part(const struct plan *request, const char *name)
 		const struct plan_file *file = &plan_files(request)[i];
 
 		if (strcmp(plan_string(request, file->path), name) == 0)
-			return (struct span){ plan_string(request, file->content), file->content.length };
+			return (struct span){ plan_string(request, file->content),
+				file->content.length };
 	}
 	return (struct span){ "", 0 };
 }
@@ -207,7 +225,10 @@ static int install_filter(const struct confine_limits *limits, struct error *err
 {
 	int listener;
 
-	return filter_install_notifying(limits, &listener, err) < 0 || report_listener(SUPERVISOR_FD, listener, err) < 0 ? -1 : 0;
+	return filter_install_notifying(limits, &listener, err) < 0 ||
+			report_listener(SUPERVISOR_FD, listener, err) < 0
+		? -1
+		: 0;
 }
 
 static int limit_program(struct child *n, uint64_t extra, struct error *err)
@@ -226,7 +247,8 @@ static int confine_program(struct child *n, struct confession *c)
 
 	reap_unblock_signals();
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || setsid() < 0)
-		return error_set(&c->error, FAILURE_INTERNAL, errno, "giving the program a session of its own");
+		return error_set(&c->error, FAILURE_INTERNAL, errno,
+			"giving the program a session of its own");
 	if (limit_program(n, PREPARATION_BYTES, &c->error) < 0)
 		return -1;
 	if (!(limits->flags & LIMIT_NAMESPACES))
@@ -243,7 +265,8 @@ static bool confess(struct child *n, int pipe)
 	struct confession c = { 0, ERROR_INIT };
 	int status, socket = fcntl(n->socket, F_DUPFD_CLOEXEC, SUPERVISOR_FD + 1);
 
-	if (dup2(pipe, CONFESSION_FD) < 0 || dup2(socket, SUPERVISOR_FD) < 0 || close_range(SUPERVISOR_FD + 1, ~0u, 0) != 0)
+	if (dup2(pipe, CONFESSION_FD) < 0 || dup2(socket, SUPERVISOR_FD) < 0 ||
+		close_range(SUPERVISOR_FD + 1, ~0u, 0) != 0)
 		return false;
 	status = confine_program(n, &c);
 	close(SUPERVISOR_FD);
@@ -260,8 +283,10 @@ static bool prepare_program(struct child *n)
 	struct confession c = { 0, ERROR_INIT };
 	char reason[400];
 
-	if ((preload.length > 0 || part(n->request, REQUEST_ALLOW).length > 0) && body_site(reason, sizeof reason) < 0)
-		error_set(&c.error, FAILURE_INTERPRETER_MISSING, 0, "the interpreter's site directories: %s", reason);
+	if ((preload.length > 0 || part(n->request, REQUEST_ALLOW).length > 0) &&
+		body_site(reason, sizeof reason) < 0)
+		error_set(&c.error, FAILURE_INTERPRETER_MISSING, 0,
+			"the interpreter's site directories: %s", reason);
 	else if (body_preload(preload, reason, sizeof reason) < 0)
 		error_set(&c.error, FAILURE_BAD_OPTION, 0, "--preload: %s", reason);
 	else
@@ -327,7 +352,9 @@ static int hear_confession(struct child *n, int pipe)
 	struct confession c;
 
 	if (!read_confession(pipe, &c))
-		return error_set(&n->error, FAILURE_INTERNAL, 0, "confining the program's process: it ended before it could say how that went");
+		return error_set(&n->error, FAILURE_INTERNAL, 0,
+			"confining the program's process: it ended before it could say how that "
+			"went");
 	n->layers |= c.layers;
 	n->error = c.error;
 	return c.error.code == FAILURE_NONE ? 0 : -1;
@@ -346,12 +373,17 @@ static int hear_preparation(struct child *n, int pipe)
 
 	if (!read_confession(pipe, &c))
 		return error_set(&n->error, FAILURE_INTERPRETER_MISSING, 0,
-				 "the program's process ended while it imported its site directories and what --preload names");
+			"the program's process ended while it imported its site directories and "
+			"what --preload names");
 	if (c.error.code != FAILURE_NONE) {
 		c.error.context[sizeof c.error.context - 1] = '\0';
-		return error_set(&n->error, c.error.code == FAILURE_BAD_OPTION ? FAILURE_BAD_OPTION : FAILURE_INTERPRETER_MISSING, 0, "%s", c.error.context);
+		return error_set(&n->error,
+			c.error.code == FAILURE_BAD_OPTION ? FAILURE_BAD_OPTION
+							   : FAILURE_INTERPRETER_MISSING,
+			0, "%s", c.error.context);
 	}
-	if (n->watched.memory_bytes > 0 && usage_read(has_namespaces, &held) == 0 && held.bytes != UINT64_MAX)
+	if (n->watched.memory_bytes > 0 && usage_read(has_namespaces, &held) == 0 &&
+		held.bytes != UINT64_MAX)
 		n->watched.memory_bytes += held.bytes;
 	return 0;
 }
@@ -361,7 +393,8 @@ static bool was_refused(int pipe)
 {
 	char letters[2];
 
-	return fcntl(pipe, F_SETFL, O_NONBLOCK) == 0 && read(pipe, letters, sizeof letters) == 1 && letters[0] == BODY_IS_REFUSED;
+	return fcntl(pipe, F_SETFL, O_NONBLOCK) == 0 && read(pipe, letters, sizeof letters) == 1 &&
+		letters[0] == BODY_IS_REFUSED;
 }
 
 static void watch_program(struct child *n, pid_t program, int pipe)
@@ -391,14 +424,16 @@ static pid_t start_program(struct child *n, int *pipe)
 	pid_t program;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "making a pipe to the program's process");
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making a pipe to the program's process");
 	program = fork();
 	if (program == 0)
 		live_as_program(n, ends[1]);
 	close(ends[1]);
 	if (program < 0) {
 		close(ends[0]);
-		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno, "starting the program's process");
+		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"starting the program's process");
 	}
 	*pipe = ends[0];
 	if (hear_confession(n, ends[0]) == 0 && hear_preparation(n, ends[0]) == 0)
@@ -407,7 +442,8 @@ static pid_t start_program(struct child *n, int *pipe)
 	return -1;
 }
 
-void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload)
+void child_run(
+	const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload)
 {
 	static struct child n = { .workspace = -1, .usage_fd = -1, .reply_fd = -1 };
 	struct report ready;

@@ -16,7 +16,8 @@ unsigned long child_clone_flags(const struct confine_limits *limits);
  * PyOS_BeforeFork and PyOS_AfterFork_Child; fds are the execution's socket and the three standard
  * streams, preload the modules to import before the body. Never returns.
  */
-void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS], const char *preload) __attribute__((noreturn));
+void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS],
+	const char *preload) __attribute__((noreturn));
 
 /*
  * For the fork server, once, before it forks: builds the tables that every body needs, so that

@@ -72,7 +72,8 @@ static void frame_clear(struct frame *frame)
  */
 static long frame_column(const struct frame *frame, const struct source *source)
 {
-	PyObject *positions = frame->code ? PyObject_CallMethod(frame->code, "co_positions", NULL) : NULL;
+	PyObject *positions =
+		frame->code ? PyObject_CallMethod(frame->code, "co_positions", NULL) : NULL;
 	PyObject *iterator = positions ? PyObject_GetIter(positions) : NULL, *item = NULL, *column;
 	long result = 0;
 
@@ -82,7 +83,8 @@ static long frame_column(const struct frame *frame, const struct source *source)
 		if (!item)
 			break;
 	}
-	column = item && PyTuple_Check(item) && PyTuple_Size(item) == 4 ? PyTuple_GetItem(item, 2) : NULL;
+	column = item && PyTuple_Check(item) && PyTuple_Size(item) == 4 ? PyTuple_GetItem(item, 2)
+									: NULL;
 	if (column && PyLong_Check(column))
 		result = source ? source_column(source, frame->line, PyLong_AsLong(column)) : 0;
 	PyErr_Clear();
@@ -113,7 +115,8 @@ static void write_line_text(struct json_writer *w, const struct source *source, 
 		json_null(w);
 }
 
-static void write_frame(struct json_writer *w, const struct frame *frame, const struct source *source)
+static void write_frame(
+	struct json_writer *w, const struct frame *frame, const struct source *source)
 {
 	json_open_object(w);
 	json_key(w, "file");
@@ -159,10 +162,12 @@ static long measure(PyObject *traceback, const struct source *source, long *line
 }
 
 /* The first and the last entries; a gap in between is one entry without a file. */
-static void write_traceback(struct json_writer *w, PyObject *traceback, long count, const struct source *source)
+static void write_traceback(
+	struct json_writer *w, PyObject *traceback, long count, const struct source *source)
 {
 	PyObject *at = traceback ? reference(traceback) : NULL;
-	long skip_from = count > FAILURE_FRAMES_MOST ? FRAMES_FIRST : count, skip_to = count - (FAILURE_FRAMES_MOST - FRAMES_FIRST);
+	long skip_from = count > FAILURE_FRAMES_MOST ? FRAMES_FIRST : count,
+	     skip_to = count - (FAILURE_FRAMES_MOST - FRAMES_FIRST);
 
 	for (long i = 0; at; i++) {
 		PyObject *next = next_traceback(at);
@@ -199,8 +204,8 @@ static void write_place(struct json_writer *w, const char *key, long value)
 		json_null(w);
 }
 
-static void write_all(const char *stage, PyObject *type, PyObject *message, PyObject *traceback, const struct source *source,
-	struct buffer *error, struct buffer *detail)
+static void write_all(const char *stage, PyObject *type, PyObject *message, PyObject *traceback,
+	const struct source *source, struct buffer *error, struct buffer *detail)
 {
 	struct json_writer w;
 	long line = 0, column = 0, count = measure(traceback, source, &line, &column);
@@ -246,7 +251,8 @@ static PyObject *message_of(PyObject *value)
 	return text;
 }
 
-void failure_take(const char *stage, const struct source *source, struct buffer *error, struct buffer *detail)
+void failure_take(
+	const char *stage, const struct source *source, struct buffer *error, struct buffer *detail)
 {
 	PyObject *type, *value, *traceback, *name, *message;
 
@@ -267,7 +273,8 @@ void failure_take(const char *stage, const struct source *source, struct buffer 
 	Py_XDECREF(traceback);
 }
 
-void failure_write(const char *stage, const char *type, PyObject *message, struct buffer *error, struct buffer *detail)
+void failure_write(const char *stage, const char *type, PyObject *message, struct buffer *error,
+	struct buffer *detail)
 {
 	PyObject *name = PyUnicode_FromString(type);
 

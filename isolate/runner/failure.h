@@ -16,9 +16,11 @@ enum { FAILURE_MESSAGE_MOST = 4096 /* characters */, FAILURE_FRAMES_MOST = 24 };
  * detail object to detail. stage is "validate" or "execute"; source (may be NULL) is the body's
  * text, for the lines of its frames. Never raises.
  */
-void failure_take(const char *stage, const struct source *source, struct buffer *error, struct buffer *detail);
+void failure_take(const char *stage, const struct source *source, struct buffer *error,
+	struct buffer *detail);
 
 /* The same for a failure that is no exception. message is borrowed and may be NULL. */
-void failure_write(const char *stage, const char *type, PyObject *message, struct buffer *error, struct buffer *detail);
+void failure_write(const char *stage, const char *type, PyObject *message, struct buffer *error,
+	struct buffer *detail);
 
 #endif

@@ -20,7 +20,6 @@
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
 
-
 #include "isolate/runner/child.h"
 
 #include <errno.h>
@@ -42,10 +41,12 @@
  */
 static void flush_lines(const char *name)
 {
-	PyObject *stream = PySys_GetObject(name), *method = NULL, *none = NULL, *keywords = NULL, *done = NULL;
+	PyObject *stream = PySys_GetObject(name), *method = NULL, *none = NULL, *keywords = NULL,
+		 *done = NULL;
 
-	if (stream && (method = PyObject_GetAttrString(stream, "reconfigure")) && (none = PyTuple_New(0)) &&
-	    (keywords = Py_BuildValue("{s:O}", "line_buffering", Py_True)))
+	if (stream && (method = PyObject_GetAttrString(stream, "reconfigure")) &&
+		(none = PyTuple_New(0)) &&
+		(keywords = Py_BuildValue("{s:O}", "line_buffering", Py_True)))
 		done = PyObject_Call(method, none, keywords);
 	Py_XDECREF(done);
 	Py_XDECREF(keywords);
@@ -71,7 +72,10 @@ static void spawn_child(const struct runner_spawn *spawn, const int *fds, const 
 		struct report r;
 		struct error err = ERROR_INIT;
 
-		error_set(&err, errno == ENOSPC || errno == EUSERS ? FAILURE_USERNS_LIMIT : FAILURE_USERNS_DENIED, errno, "making the namespaces of an execution");
+		error_set(&err,
+			errno == ENOSPC || errno == EUSERS ? FAILURE_USERNS_LIMIT
+							   : FAILURE_USERNS_DENIED,
+			errno, "making the namespaces of an execution");
 		report_failure(&r, &err);
 		message_send(fds[0], &r, sizeof r, NULL, 0);
 	}
@@ -86,7 +90,9 @@ static int protect_self(void)
 	/* at 1 no handler is started, core(5); children could not raise a 0 */
 	const struct rlimit no_core = { 1, 1 };
 
-	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 ? 0 : -1;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0
+		? 0
+		: -1;
 }
 
 int runner_serve(int socket, const char *preload)
@@ -105,7 +111,8 @@ int runner_serve(int socket, const char *preload)
 		struct runner_spawn spawn;
 		int fds[RUNNER_SPAWN_FDS];
 		size_t count;
-		ssize_t got = message_receive(socket, bytes, sizeof bytes, fds, RUNNER_SPAWN_FDS, &count);
+		ssize_t got =
+			message_receive(socket, bytes, sizeof bytes, fds, RUNNER_SPAWN_FDS, &count);
 
 		if (got <= 0)
 			return (int)got;
@@ -132,7 +139,9 @@ static void describe(PyObject *name, char *reason, size_t size)
 	PyErr_Fetch(&type, &value, &traceback);
 	PyErr_NormalizeException(&type, &value, &traceback);
 	type_name = type ? PyObject_GetAttrString(type, "__name__") : NULL;
-	text = value && type_name ? PyUnicode_FromFormat("cannot import %S: %S: %S", name, type_name, value) : NULL;
+	text = value && type_name
+		? PyUnicode_FromFormat("cannot import %S: %S: %S", name, type_name, value)
+		: NULL;
 	bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
 	if (bytes)
 		data = PyBytes_AsString(bytes);

@@ -33,7 +33,8 @@ static bool has_true_fields(PyObject *type)
 	while (fields && PyDict_Check(fields) && are && PyDict_Next(fields, &at, &key, &field)) {
 		PyObject *name = PyObject_GetAttrString(field, "name");
 
-		are = name && PyUnicode_CheckExact(name) && PyUnicode_CheckExact(key) && PyUnicode_Compare(name, key) == 0 && PyUnicode_IsIdentifier(name) == 1;
+		are = name && PyUnicode_CheckExact(name) && PyUnicode_CheckExact(key) &&
+			PyUnicode_Compare(name, key) == 0 && PyUnicode_IsIdentifier(name) == 1;
 		Py_XDECREF(name);
 	}
 	PyErr_Clear();
@@ -44,17 +45,20 @@ static bool has_true_fields(PyObject *type)
 /* dataclasses.dataclass, and the decorator that it returns when it is called with options. */
 static PyObject *guarded_dataclass(PyObject *real, PyObject *arguments, PyObject *keywords);
 
-static PyMethodDef DATACLASS = {"dataclass", (PyCFunction)(void (*)(void))guarded_dataclass, METH_VARARGS | METH_KEYWORDS, NULL};
+static PyMethodDef DATACLASS = { "dataclass", (PyCFunction)(void (*)(void))guarded_dataclass,
+	METH_VARARGS | METH_KEYWORDS, NULL };
 
 static PyObject *guarded_dataclass(PyObject *real, PyObject *arguments, PyObject *keywords)
 {
-	PyObject *type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL, *bases, *made, *decorator;
+	PyObject *type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL, *bases,
+		 *made, *decorator;
 
 	bases = type ? PyObject_GetAttrString(type, "__mro__") : NULL;
 	PyErr_Clear();
 	for (Py_ssize_t i = 0; bases && PyTuple_Check(bases) && i < PyTuple_Size(bases); i++) {
 		if (!has_true_fields(PyTuple_GetItem(bases, i))) {
-			PyErr_SetString(PyExc_TypeError, "a field of a dataclass was given another name");
+			PyErr_SetString(
+				PyExc_TypeError, "a field of a dataclass was given another name");
 			Py_DECREF(bases);
 			return NULL;
 		}
@@ -73,7 +77,8 @@ static PyObject *guarded(PyObject *module, PyObject *name, PyObject *value)
 {
 	PyObject *guard;
 
-	if (PyUnicode_CompareWithASCIIString(module, "dataclasses") != 0 || PyUnicode_CompareWithASCIIString(name, "dataclass") != 0)
+	if (PyUnicode_CompareWithASCIIString(module, "dataclasses") != 0 ||
+		PyUnicode_CompareWithASCIIString(name, "dataclass") != 0)
 		return value;
 	guard = PyCFunction_NewEx(&DATACLASS, value, NULL);
 	Py_DECREF(value);
@@ -86,7 +91,8 @@ static PyObject *guarded(PyObject *module, PyObject *name, PyObject *value)
  */
 static void keep(struct session *session, PyObject *module, PyObject *name, PyObject *value)
 {
-	PyObject *facade = session->facades ? PyDict_GetItemWithError(session->facades, module) : NULL;
+	PyObject *facade =
+		session->facades ? PyDict_GetItemWithError(session->facades, module) : NULL;
 
 	if (facade && PyUnicode_CompareWithASCIIString(module, "sys") != 0)
 		PyDict_SetItem(PyModule_GetDict(facade), name, value);
@@ -96,7 +102,8 @@ static void keep(struct session *session, PyObject *module, PyObject *name, PyOb
 /* A name of a facade's module: the value, an allowed submodule's facade, or an AttributeError. */
 static PyObject *facade_getattr(PyObject *self, PyObject *name)
 {
-	PyObject *capsule = PyTuple_GetItem(self, 0), *module = PyTuple_GetItem(self, 1), *value = NULL, *full, *loaded;
+	PyObject *capsule = PyTuple_GetItem(self, 0), *module = PyTuple_GetItem(self, 1),
+		 *value = NULL, *full, *loaded;
 	struct session *session = capsule && module ? session_of(capsule) : NULL;
 	const struct rule_row *row;
 
@@ -129,12 +136,13 @@ static PyObject *facade_getattr(PyObject *self, PyObject *name)
 		break;
 	}
 missing:
-	PyErr_Format(PyExc_AttributeError, "module '%U' has no name '%S' that a body may use", module, name);
+	PyErr_Format(PyExc_AttributeError, "module '%U' has no name '%S' that a body may use",
+		module, name);
 	return NULL;
 }
 
 /* Python wants it to be writable and to live for ever. */
-static PyMethodDef FACADE_GETATTR = {"__getattr__", facade_getattr, METH_O, NULL};
+static PyMethodDef FACADE_GETATTR = { "__getattr__", facade_getattr, METH_O, NULL };
 
 /* The facade of a module that is loaded: a new reference, or NULL. */
 static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject *dotted)
@@ -151,7 +159,8 @@ static PyObject *facade_for(struct session *session, PyObject *capsule, PyObject
 	facade = PyModule_NewObject(dotted);
 	self = PyTuple_Pack(2, capsule, dotted);
 	getattr = self ? PyCFunction_NewEx(&FACADE_GETATTR, self, NULL) : NULL;
-	if (!facade || !getattr || PyDict_SetItemString(PyModule_GetDict(facade), "__getattr__", getattr) < 0 ||
+	if (!facade || !getattr ||
+		PyDict_SetItemString(PyModule_GetDict(facade), "__getattr__", getattr) < 0 ||
 		PyDict_SetItem(session->facades, dotted, facade) < 0)
 		Py_CLEAR(facade);
 	Py_XDECREF(self);
@@ -168,7 +177,8 @@ static PyObject *import_for_c(struct session *session, PyObject *name)
 	if (!loaded && PyErr_Occurred())
 		return NULL;
 	Py_XDECREF(loaded);
-	if (!loaded && !rules_find(TABLE_NEEDED, name) && policy_import(session, name, &row) != IMPORT_ALLOWED &&
+	if (!loaded && !rules_find(TABLE_NEEDED, name) &&
+		policy_import(session, name, &row) != IMPORT_ALLOWED &&
 		!(policy_is_third_party(name) && row == NULL)) {
 		PyErr_Format(PyExc_ImportError, "import of '%U' is not allowed", name);
 		return NULL;
@@ -186,7 +196,8 @@ static int check_names(PyObject *facade, PyObject *module, PyObject *names)
 	for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
 		PyObject *name = PyTuple_GetItem(names, i), *value;
 
-		if (!PyUnicode_CheckExact(name) || PyUnicode_CompareWithASCIIString(name, "*") == 0) {
+		if (!PyUnicode_CheckExact(name) ||
+			PyUnicode_CompareWithASCIIString(name, "*") == 0) {
 			PyErr_SetString(PyExc_ImportError, "import * is not allowed");
 			return -1;
 		}
@@ -194,7 +205,8 @@ static int check_names(PyObject *facade, PyObject *module, PyObject *names)
 		if (!value) {
 			if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
 				PyErr_Clear();
-				PyErr_Format(PyExc_ImportError, "cannot import name '%U' from '%U'", name, module);
+				PyErr_Format(PyExc_ImportError, "cannot import name '%U' from '%U'",
+					name, module);
 			}
 			return -1;
 		}
@@ -233,13 +245,17 @@ static int load_submodules(struct session *session, PyObject *dotted, PyObject *
 /* Gives each facade on the way from the root to dotted its successor; returns the root's facade. */
 static PyObject *link_facades(struct session *session, PyObject *capsule, PyObject *dotted)
 {
-	Py_ssize_t length = PyUnicode_GetLength(dotted), dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
+	Py_ssize_t length = PyUnicode_GetLength(dotted),
+		   dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
 	PyObject *root = PyUnicode_Substring(dotted, 0, dot < 0 ? length : dot);
-	PyObject *first = root ? facade_for(session, capsule, root) : NULL, *at = first ? reference(first) : NULL;
+	PyObject *first = root ? facade_for(session, capsule, root) : NULL,
+		 *at = first ? reference(first) : NULL;
 
 	while (at && dot >= 0) {
-		Py_ssize_t next = PyUnicode_FindChar(dotted, '.', dot + 1, length, 1), end = next < 0 ? length : next;
-		PyObject *path = PyUnicode_Substring(dotted, 0, end), *name = PyUnicode_Substring(dotted, dot + 1, end);
+		Py_ssize_t next = PyUnicode_FindChar(dotted, '.', dot + 1, length, 1),
+			   end = next < 0 ? length : next;
+		PyObject *path = PyUnicode_Substring(dotted, 0, end),
+			 *name = PyUnicode_Substring(dotted, dot + 1, end);
 		PyObject *facade = path && name ? facade_for(session, capsule, path) : NULL;
 
 		if (!facade || PyObject_SetAttr(at, name, facade) < 0)
@@ -257,7 +273,8 @@ static PyObject *link_facades(struct session *session, PyObject *capsule, PyObje
 	return first;
 }
 
-static PyObject *import_facade(struct session *session, PyObject *capsule, PyObject *name, PyObject *names)
+static PyObject *import_facade(
+	struct session *session, PyObject *capsule, PyObject *name, PyObject *names)
 {
 	PyObject *module = policy_load(name), *facade;
 
@@ -267,21 +284,23 @@ static PyObject *import_facade(struct session *session, PyObject *capsule, PyObj
 	if (names == Py_None || PyTuple_Size(names) == 0)
 		return link_facades(session, capsule, name);
 	facade = facade_for(session, capsule, name);
-	if (facade && (load_submodules(session, name, names) < 0 || check_names(facade, name, names) < 0))
+	if (facade &&
+		(load_submodules(session, name, names) < 0 || check_names(facade, name, names) < 0))
 		Py_CLEAR(facade);
 	return facade;
 }
 
 static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject *keywords)
 {
-	static char *words[] = {"name", "globals", "locals", "fromlist", "level", NULL};
+	static char *words[] = { "name", "globals", "locals", "fromlist", "level", NULL };
 	struct session *session = session_of(capsule);
 	PyObject *name, *globals = NULL, *locals = NULL, *names = Py_None;
 	const struct rule_row *row;
 	int level = 0;
 
 	if (!session ||
-		!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOOi:__import__", words, &name, &globals, &locals, &names, &level))
+		!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOOi:__import__", words, &name,
+			&globals, &locals, &names, &level))
 		return NULL;
 	if (!PyUnicode_CheckExact(name) || level != 0) {
 		PyErr_SetString(PyExc_ImportError, "an import names a module by its full name");
@@ -293,8 +312,10 @@ static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject
 		PyErr_SetString(PyExc_ImportError, "the names of an import are a tuple");
 		return NULL;
 	}
-	if (policy_import(session, name, &row) != IMPORT_ALLOWED && !(PyTuple_CheckExact(names) && policy_is_passage(session, name))) {
-		PyErr_Format(PyExc_ModuleNotFoundError, "import of '%U' is not allowed; allow it with --allow %U", name, name);
+	if (policy_import(session, name, &row) != IMPORT_ALLOWED &&
+		!(PyTuple_CheckExact(names) && policy_is_passage(session, name))) {
+		PyErr_Format(PyExc_ModuleNotFoundError,
+			"import of '%U' is not allowed; allow it with --allow %U", name, name);
 		return NULL;
 	}
 	if (policy_is_third_party(name))
@@ -302,7 +323,8 @@ static PyObject *guarded_import(PyObject *capsule, PyObject *arguments, PyObject
 	return import_facade(session, capsule, name, names);
 }
 
-static PyMethodDef IMPORT = {"__import__", (PyCFunction)(void (*)(void))guarded_import, METH_VARARGS | METH_KEYWORDS, NULL};
+static PyMethodDef IMPORT = { "__import__", (PyCFunction)(void (*)(void))guarded_import,
+	METH_VARARGS | METH_KEYWORDS, NULL };
 
 PyObject *imports_function(PyObject *capsule)
 {

@@ -34,7 +34,7 @@ static int read_span(PyObject *request, const char *key, struct span *span, PyOb
 	*owner = PyUnicode_Check(value) ? PyUnicode_AsUTF8String(value) : reference(value);
 	if (!*owner || PyBytes_AsStringAndSize(*owner, &data, &length) < 0)
 		return -1;
-	*span = (struct span){data, (size_t)length};
+	*span = (struct span){ data, (size_t)length };
 	return 0;
 }
 
@@ -47,29 +47,33 @@ static bool read_flag(PyObject *request, const char *key)
 
 static PyObject *field_bytes(const struct body_reply *reply, enum body_field field)
 {
-	return PyBytes_FromStringAndSize(reply->data + reply->field[field].offset, (Py_ssize_t)reply->field[field].length);
+	return PyBytes_FromStringAndSize(
+		reply->data + reply->field[field].offset, (Py_ssize_t)reply->field[field].length);
 }
 
 static PyObject *reply_dict(const struct body_reply *reply)
 {
-	static const char *const verdicts[] = {"none", "succeeded", "failed", "refused"};
+	static const char *const verdicts[] = { "none", "succeeded", "failed", "refused" };
 
-	return Py_BuildValue("{s:s,s:N,s:N,s:N}", "verdict", verdicts[reply->verdict], "output", field_bytes(reply, BODY_OUTPUT), "error",
-		field_bytes(reply, BODY_ERROR), "detail", field_bytes(reply, BODY_DETAIL));
+	return Py_BuildValue("{s:s,s:N,s:N,s:N}", "verdict", verdicts[reply->verdict], "output",
+		field_bytes(reply, BODY_OUTPUT), "error", field_bytes(reply, BODY_ERROR), "detail",
+		field_bytes(reply, BODY_DETAIL));
 }
 
 static PyObject *perform(PyObject *self, PyObject *dict)
 {
-	struct body_request request = {.output_limit = 1024 * 1024};
+	struct body_request request = { .output_limit = 1024 * 1024 };
 	struct body_reply *reply = NULL;
-	PyObject *owners[5] = {NULL}, *limit, *answer = NULL;
+	PyObject *owners[5] = { NULL }, *limit, *answer = NULL;
 
 	(void)self;
 	if (!PyDict_Check(dict))
 		return PyErr_Format(PyExc_TypeError, "perform() takes a dict");
-	if (read_span(dict, "source", &request.source, &owners[0]) < 0 || read_span(dict, "args", &request.args, &owners[1]) < 0 ||
+	if (read_span(dict, "source", &request.source, &owners[0]) < 0 ||
+		read_span(dict, "args", &request.args, &owners[1]) < 0 ||
 		read_span(dict, "return_expr", &request.return_expr, &owners[2]) < 0 ||
-		read_span(dict, "allow", &request.allow, &owners[3]) < 0 || read_span(dict, "permit", &request.permit, &owners[4]) < 0)
+		read_span(dict, "allow", &request.allow, &owners[3]) < 0 ||
+		read_span(dict, "permit", &request.permit, &owners[4]) < 0)
 		goto out;
 	limit = PyDict_GetItemString(dict, "output_limit");
 	if (limit)
@@ -113,11 +117,12 @@ static PyObject *preload(PyObject *self, PyObject *names)
 	char reason[512];
 	char *data;
 	Py_ssize_t length;
-	PyObject *bytes = PyUnicode_Check(names) ? PyUnicode_AsUTF8String(names) : NULL, *result = NULL;
+	PyObject *bytes = PyUnicode_Check(names) ? PyUnicode_AsUTF8String(names) : NULL,
+		 *result = NULL;
 
 	(void)self;
 	if (bytes && PyBytes_AsStringAndSize(bytes, &data, &length) == 0) {
-		if (body_preload((struct span){data, (size_t)length}, reason, sizeof reason) == 0)
+		if (body_preload((struct span){ data, (size_t)length }, reason, sizeof reason) == 0)
 			result = reference(Py_None);
 		else
 			PyErr_SetString(PyExc_ImportError, reason);
@@ -145,11 +150,12 @@ static PyObject *rules(PyObject *self, PyObject *nothing)
 }
 
 static PyMethodDef METHODS[] = {
-	{"perform", perform, METH_O, "perform(request) -> answer: validate and call one body in this process."},
-	{"serve", serve, METH_VARARGS, "serve(fd, preload) -> status: the fork server."},
-	{"preload", preload, METH_O, "preload(names): import a comma-separated list."},
-	{"rules", rules, METH_NOARGS, "rules() -> {id: reason}."},
-	{NULL, NULL, 0, NULL},
+	{ "perform", perform, METH_O,
+		"perform(request) -> answer: validate and call one body in this process." },
+	{ "serve", serve, METH_VARARGS, "serve(fd, preload) -> status: the fork server." },
+	{ "preload", preload, METH_O, "preload(names): import a comma-separated list." },
+	{ "rules", rules, METH_NOARGS, "rules() -> {id: reason}." },
+	{ NULL, NULL, 0, NULL },
 };
 
 static PyModuleDef MODULE = {

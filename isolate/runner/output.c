@@ -37,8 +37,9 @@ static int fail(struct encoder *e, const char *type, PyObject *message)
 static int too_large(struct encoder *e)
 {
 	return fail(e, "OutputTooLarge",
-		PyUnicode_FromFormat(
-			"the value returned is longer than %zu bytes of JSON; return less, or raise --output-limit", e->limit));
+		PyUnicode_FromFormat("the value returned is longer than %zu bytes of JSON; return "
+				     "less, or raise --output-limit",
+			e->limit));
 }
 
 static int put(struct encoder *e, const char *bytes, size_t length)
@@ -68,7 +69,8 @@ static int put_escaped(struct encoder *e, uint32_t code)
 	char text[16];
 
 	if (code >= 0x10000)
-		PyOS_snprintf(text, sizeof text, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)),
+		PyOS_snprintf(text, sizeof text, "\\u%04x\\u%04x",
+			(unsigned)(0xD800 + ((code - 0x10000) >> 10)),
 			(unsigned)(0xDC00 + (code & 0x3FF)));
 	else
 		PyOS_snprintf(text, sizeof text, "\\u%04x", (unsigned)code);
@@ -128,9 +130,12 @@ static int put_string(struct encoder *e, PyObject *text, const struct step *step
 	if (!bytes) {
 		if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
 			return fail(e, "MemoryError", NULL);
-		return fail(e, "ValueError", path_message(step, "holds a lone surrogate", "use text.encode('utf-8', 'replace').decode()"));
+		return fail(e, "ValueError",
+			path_message(step, "holds a lone surrogate",
+				"use text.encode('utf-8', 'replace').decode()"));
 	}
-	if (PyBytes_AsStringAndSize(bytes, &data, &length) == 0 && put(e, "\"", 1) == 0 && put_utf8(e, data, (size_t)length) == 0)
+	if (PyBytes_AsStringAndSize(bytes, &data, &length) == 0 && put(e, "\"", 1) == 0 &&
+		put_utf8(e, data, (size_t)length) == 0)
 		status = put(e, "\"", 1);
 	Py_DECREF(bytes);
 	return status;
@@ -143,15 +148,22 @@ static int put_string(struct encoder *e, PyObject *text, const struct step *step
  */
 static PyObject *int_text(struct encoder *e, PyObject *value, const struct step *step)
 {
-	PyObject *bits = PyObject_CallMethod((PyObject *)&PyLong_Type, "bit_length", "O", value), *text = NULL;
+	PyObject *bits = PyObject_CallMethod((PyObject *)&PyLong_Type, "bit_length", "O", value),
+		 *text = NULL;
 	double most = bits ? PyLong_AsDouble(bits) * 0.30103 : 0;
 
 	if (bits && most < INTEGER_DIGITS_MOST + 2)
 		text = PyNumber_ToBase(value, 10);
-	if (!bits || (!text && most < INTEGER_DIGITS_MOST + 2 && !PyErr_ExceptionMatches(PyExc_ValueError)))
+	if (!bits ||
+		(!text && most < INTEGER_DIGITS_MOST + 2 &&
+			!PyErr_ExceptionMatches(PyExc_ValueError)))
 		fail(e, "MemoryError", NULL);
-	else if (!text || PyUnicode_GetLength(text) > INTEGER_DIGITS_MOST + (PyUnicode_ReadChar(text, 0) == '-'))
-		fail(e, "ValueError", path_message(step, "is an integer of more than 4300 digits", "return it as text in parts, or as hex(n)"));
+	else if (!text ||
+		PyUnicode_GetLength(text) >
+			INTEGER_DIGITS_MOST + (PyUnicode_ReadChar(text, 0) == '-'))
+		fail(e, "ValueError",
+			path_message(step, "is an integer of more than 4300 digits",
+				"return it as text in parts, or as hex(n)"));
 	if (e->failure->type)
 		Py_CLEAR(text);
 	Py_XDECREF(bits);
@@ -166,9 +178,13 @@ static PyObject *float_text(struct encoder *e, PyObject *value, const struct ste
 	char *text;
 
 	if (number != number) {
-		fail(e, "ValueError", path_message(step, "is NaN", "return None instead, or test with math.isfinite()"));
+		fail(e, "ValueError",
+			path_message(step, "is NaN",
+				"return None instead, or test with math.isfinite()"));
 	} else if (number - number != 0) {
-		fail(e, "ValueError", path_message(step, "is infinite", "return None or text instead, or test with math.isfinite()"));
+		fail(e, "ValueError",
+			path_message(step, "is infinite",
+				"return None or text instead, or test with math.isfinite()"));
 	} else {
 		text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
 		result = text ? PyUnicode_FromString(text) : NULL;
@@ -197,10 +213,14 @@ static int check_container(struct encoder *e, const struct step *step)
 {
 	for (const struct step *up = step->up; up; up = up->up) {
 		if (up->value == step->value)
-			return fail(e, "ValueError", path_message(step, "contains itself", "return a structure without cycles"));
+			return fail(e, "ValueError",
+				path_message(step, "contains itself",
+					"return a structure without cycles"));
 	}
 	if (step->depth > OUTPUT_DEPTH_MOST)
-		return fail(e, "ValueError", path_message(step, "is nested deeper than 512 levels", "return a flatter structure"));
+		return fail(e, "ValueError",
+			path_message(step, "is nested deeper than 512 levels",
+				"return a flatter structure"));
 	return 0;
 }
 
@@ -212,7 +232,7 @@ static int put_sequence(struct encoder *e, PyObject *value, const struct step *s
 		return -1;
 	for (Py_ssize_t i = 0; i < (is_list ? PyList_Size(value) : PyTuple_Size(value)); i++) {
 		PyObject *item = is_list ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i);
-		struct step next = {step, item, NULL, i, step->depth + 1};
+		struct step next = { step, item, NULL, i, step->depth + 1 };
 		int status;
 
 		Py_XINCREF(item);
@@ -235,13 +255,17 @@ static PyObject *key_text(struct encoder *e, PyObject *key, const struct step *p
 	if (PyUnicode_Check(key))
 		text = path_exact_text(key);
 	else if (key == Py_None || key == Py_True || key == Py_False)
-		text = PyUnicode_FromString(key == Py_None ? "null" : key == Py_True ? "true" : "false");
+		text = PyUnicode_FromString(key == Py_None ? "null"
+				: key == Py_True           ? "true"
+							   : "false");
 	else if (PyLong_Check(key))
 		return int_text(e, key, place);
 	else if (PyFloat_Check(key))
 		return float_text(e, key, place);
 	else {
-		fail(e, "TypeError", path_message_text(place->up, path_type_text("has a key that is", key), "use text keys: {str(k): v for k, v in d.items()}"));
+		fail(e, "TypeError",
+			path_message_text(place->up, path_type_text("has a key that is", key),
+				"use text keys: {str(k): v for k, v in d.items()}"));
 		return NULL;
 	}
 	if (!text)
@@ -253,7 +277,8 @@ static PyObject *key_text(struct encoder *e, PyObject *key, const struct step *p
  * Keys that are not exactly str can have the text of another one: seen (a set) keeps apart what was
  * written.
  */
-static int check_key(struct encoder *e, PyObject *key, PyObject *text, PyObject **seen, const struct step *step)
+static int check_key(
+	struct encoder *e, PyObject *key, PyObject *text, PyObject **seen, const struct step *step)
 {
 	int found;
 
@@ -264,17 +289,22 @@ static int check_key(struct encoder *e, PyObject *key, PyObject *text, PyObject 
 	found = PySet_Contains(*seen, text);
 	if (found < 0 || (found == 0 && PySet_Add(*seen, text) < 0))
 		return fail(e, "MemoryError", NULL);
-	return found ? fail(e, "ValueError", path_message(step, "has two keys with the same text", "use plain str keys")) : 0;
+	return found ? fail(e, "ValueError",
+			       path_message(step, "has two keys with the same text",
+				       "use plain str keys"))
+		     : 0;
 }
 
-static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool first, PyObject **seen, const struct step *step)
+static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool first, PyObject **seen,
+	const struct step *step)
 {
-	struct step next = {step, value, key, 0, step->depth + 1};
+	struct step next = { step, value, key, 0, step->depth + 1 };
 	PyObject *text = key_text(e, key, &next);
 	int status = -1;
 
 	next.key = text;
-	if (text && check_key(e, key, text, seen, step) == 0 && (first || put(e, ",", 1) == 0) && put_string(e, text, &next) == 0 && put(e, ":", 1) == 0)
+	if (text && check_key(e, key, text, seen, step) == 0 && (first || put(e, ",", 1) == 0) &&
+		put_string(e, text, &next) == 0 && put(e, ":", 1) == 0)
 		status = put_value(e, value, &next);
 	Py_XDECREF(text);
 	return status;
@@ -283,13 +313,14 @@ static int put_pair(struct encoder *e, PyObject *key, PyObject *value, bool firs
 /* The pairs of an OrderedDict, whose order is not that of the dict beneath it. */
 static int put_ordered(struct encoder *e, PyObject *value, PyObject **seen, const struct step *step)
 {
-	PyObject *items = PyObject_CallMethod(e->ordered_dict, "items", "O", value), *iterator = items ? PyObject_GetIter(items) : NULL,
-		 *pair;
+	PyObject *items = PyObject_CallMethod(e->ordered_dict, "items", "O", value),
+		 *iterator = items ? PyObject_GetIter(items) : NULL, *pair;
 	int status = iterator ? 0 : fail(e, "MemoryError", NULL);
 	bool first = true;
 
 	while (status == 0 && (pair = PyIter_Next(iterator))) {
-		status = put_pair(e, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), first, seen, step);
+		status = put_pair(
+			e, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), first, seen, step);
 		first = false;
 		Py_DECREF(pair);
 	}
@@ -307,7 +338,8 @@ static int put_dict(struct encoder *e, PyObject *value, const struct step *step)
 	bool first = true;
 	int status = check_container(e, step) < 0 || put(e, "{", 1) < 0 ? -1 : 0;
 
-	if (status == 0 && e->ordered_dict && PyType_IsSubtype(Py_TYPE(value), (PyTypeObject *)e->ordered_dict)) {
+	if (status == 0 && e->ordered_dict &&
+		PyType_IsSubtype(Py_TYPE(value), (PyTypeObject *)e->ordered_dict)) {
 		status = put_ordered(e, value, &seen, step);
 	} else {
 		while (status == 0 && PyDict_Next(value, &at, &key, &item)) {
@@ -347,7 +379,8 @@ static int put_value(struct encoder *e, PyObject *value, const struct step *step
 /* collections.OrderedDict, if it was imported. A new reference, or NULL without an exception. */
 static PyObject *loaded_ordered_dict(void)
 {
-	PyObject *name = PyUnicode_FromString("collections"), *module = name ? PyImport_GetModule(name) : NULL;
+	PyObject *name = PyUnicode_FromString("collections"),
+		 *module = name ? PyImport_GetModule(name) : NULL;
 	PyObject *type = module ? PyObject_GetAttrString(module, "OrderedDict") : NULL;
 
 	PyErr_Clear();
@@ -358,13 +391,14 @@ static PyObject *loaded_ordered_dict(void)
 	return type;
 }
 
-int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length, struct output_failure *failure)
+int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length,
+	struct output_failure *failure)
 {
-	struct encoder e = {data, size, 0, limit, NULL, failure};
-	struct step root = {NULL, value, NULL, 0, 1};
+	struct encoder e = { data, size, 0, limit, NULL, failure };
+	struct step root = { NULL, value, NULL, 0, 1 };
 	int status;
 
-	*failure = (struct output_failure){NULL, NULL};
+	*failure = (struct output_failure){ NULL, NULL };
 	e.ordered_dict = loaded_ordered_dict();
 	status = put_value(&e, value, &root);
 	Py_XDECREF(e.ordered_dict);

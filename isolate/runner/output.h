@@ -13,7 +13,7 @@ enum { OUTPUT_DEPTH_MOST = 512 };
 
 /* Why a value cannot be written. */
 struct output_failure {
-	const char *type;  /* "TypeError", "ValueError", "OutputTooLarge", "MemoryError" */
+	const char *type; /* "TypeError", "ValueError", "OutputTooLarge", "MemoryError" */
 	/* str, owned by the caller afterwards; NULL when there was no memory for one */
 	PyObject *message;
 };
@@ -24,6 +24,7 @@ struct output_failure {
  * *length, or -1 and fills failure. No method of the objects in value is called; of a type that
  * JSON does not have, the class is asked for its name and kind. Never raises.
  */
-int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length, struct output_failure *failure);
+int output_write(PyObject *value, char *data, size_t size, size_t limit, size_t *length,
+	struct output_failure *failure);
 
 #endif

@@ -16,41 +16,41 @@ enum { KEY_MOST = 40, STEPS_SHOWN = 12, STEPS_MOST = 1024 };
 static const struct {
 	const char *type, *rewrite;
 } REWRITES[] = {
-	{"set", "return sorted(...) or list(...) of it instead"},
-	{"frozenset", "return sorted(...) or list(...) of it instead"},
-	{"bytes", "use .decode() for text or base64.b64encode(...).decode() for data"},
-	{"bytearray", "use .decode() for text or base64.b64encode(...).decode() for data"},
-	{"complex", "return [z.real, z.imag]"},
-	{"range", "return list(...) of it"},
-	{"generator", "return list(...) of it"},
-	{"map", "return list(...) of it"},
-	{"filter", "return list(...) of it"},
-	{"zip", "return list(...) of it"},
-	{"enumerate", "return list(...) of it"},
-	{"reversed", "return list(...) of it"},
-	{"dict_keys", "return list(...) of it"},
-	{"dict_values", "return list(...) of it"},
-	{"dict_items", "return list(...) of it"},
-	{"deque", "return list(...) of it"},
-	{"array", "return list(...) of it"},
-	{"coroutine", "return asyncio.run(...) of it"},
-	{"function", "call it and return the result"},
-	{"builtin_function_or_method", "call it and return the result"},
-	{"method", "call it and return the result"},
-	{"type", "return an instance's values, or its __name__"},
-	{"module", "return values from it"},
-	{"datetime", "use .isoformat()"},
-	{"date", "use .isoformat()"},
-	{"time", "use .isoformat()"},
-	{"timedelta", "use .total_seconds()"},
-	{"Decimal", "use str(...) or float(...)"},
-	{"Fraction", "use str(...) or float(...)"},
-	{"UUID", "use str(...)"},
-	{"PosixPath", "use str(...)"},
-	{"Match", "use .group() or .groups()"},
-	{"ndarray", "use .tolist()"},
-	{"Series", "use .tolist()"},
-	{"DataFrame", "use .to_dict('records')"},
+	{ "set", "return sorted(...) or list(...) of it instead" },
+	{ "frozenset", "return sorted(...) or list(...) of it instead" },
+	{ "bytes", "use .decode() for text or base64.b64encode(...).decode() for data" },
+	{ "bytearray", "use .decode() for text or base64.b64encode(...).decode() for data" },
+	{ "complex", "return [z.real, z.imag]" },
+	{ "range", "return list(...) of it" },
+	{ "generator", "return list(...) of it" },
+	{ "map", "return list(...) of it" },
+	{ "filter", "return list(...) of it" },
+	{ "zip", "return list(...) of it" },
+	{ "enumerate", "return list(...) of it" },
+	{ "reversed", "return list(...) of it" },
+	{ "dict_keys", "return list(...) of it" },
+	{ "dict_values", "return list(...) of it" },
+	{ "dict_items", "return list(...) of it" },
+	{ "deque", "return list(...) of it" },
+	{ "array", "return list(...) of it" },
+	{ "coroutine", "return asyncio.run(...) of it" },
+	{ "function", "call it and return the result" },
+	{ "builtin_function_or_method", "call it and return the result" },
+	{ "method", "call it and return the result" },
+	{ "type", "return an instance's values, or its __name__" },
+	{ "module", "return values from it" },
+	{ "datetime", "use .isoformat()" },
+	{ "date", "use .isoformat()" },
+	{ "time", "use .isoformat()" },
+	{ "timedelta", "use .total_seconds()" },
+	{ "Decimal", "use str(...) or float(...)" },
+	{ "Fraction", "use str(...) or float(...)" },
+	{ "UUID", "use str(...)" },
+	{ "PosixPath", "use str(...)" },
+	{ "Match", "use .group() or .groups()" },
+	{ "ndarray", "use .tolist()" },
+	{ "Series", "use .tolist()" },
+	{ "DataFrame", "use .to_dict('records')" },
 };
 
 static PyObject *type_name(PyObject *value)
@@ -71,7 +71,8 @@ PyObject *path_type_text(const char *start, PyObject *value)
 	if (name) {
 		Py_UCS4 first = PyUnicode_GetLength(name) > 0 ? PyUnicode_ReadChar(name, 0) : 'x';
 
-		text = PyUnicode_FromFormat("%s %s %U", start, first < 128 && strchr("aeiouAEIOU", (int)first) ? "an" : "a", name);
+		text = PyUnicode_FromFormat("%s %s %U", start,
+			first < 128 && strchr("aeiouAEIOU", (int)first) ? "an" : "a", name);
 	}
 	Py_XDECREF(name);
 	return text;
@@ -109,7 +110,8 @@ static const char *rewrite_for(PyObject *value)
 PyObject *path_exact_text(PyObject *text)
 {
 	/* str(subclass) would call its __str__; a slice of everything does not */
-	return PyUnicode_CheckExact(text) ? reference(text) : PyUnicode_Substring(text, 0, PyUnicode_GetLength(text));
+	return PyUnicode_CheckExact(text) ? reference(text)
+					  : PyUnicode_Substring(text, 0, PyUnicode_GetLength(text));
 }
 
 PyObject *path_exact_keys(PyObject *dict)
@@ -149,11 +151,15 @@ static PyObject *step_text(const struct step *step)
 	if (!PyUnicode_Check(step->key)) /* a number: the problem has it */
 		return PyUnicode_FromString("'s key");
 	plain = path_exact_text(step->key);
-	shown = plain && PyUnicode_GetLength(plain) > KEY_MOST ? PyUnicode_Substring(plain, 0, KEY_MOST) : plain ? reference(plain) : NULL;
+	shown = plain && PyUnicode_GetLength(plain) > KEY_MOST
+		? PyUnicode_Substring(plain, 0, KEY_MOST)
+		: plain ? reference(plain)
+			: NULL;
 	if (shown && shown == plain && is_plain_key(shown))
 		text = PyUnicode_FromFormat(".%U", shown);
 	else if (shown)
-		text = PyUnicode_FromFormat(PyUnicode_GetLength(plain) > KEY_MOST ? "[%A...]" : "[%A]", shown);
+		text = PyUnicode_FromFormat(
+			PyUnicode_GetLength(plain) > KEY_MOST ? "[%A...]" : "[%A]", shown);
 	Py_XDECREF(plain);
 	Py_XDECREF(shown);
 	return text;
@@ -190,7 +196,8 @@ PyObject *path_message_text(const struct step *step, PyObject *problem, const ch
 	PyObject *path = problem ? path_text(step) : NULL, *message = NULL;
 
 	if (path)
-		message = PyUnicode_FromFormat("not JSON-serializable: %U %U; %s", path, problem, rewrite);
+		message = PyUnicode_FromFormat(
+			"not JSON-serializable: %U %U; %s", path, problem, rewrite);
 	Py_XDECREF(path);
 	Py_XDECREF(problem);
 	return message;

@@ -13,9 +13,9 @@
 struct step {
 	const struct step *up; /* NULL for the value itself */
 	PyObject *value;       /* what stands here; borrowed */
-	PyObject *key;	       /* the key it has in a dict, or NULL; borrowed */
+	PyObject *key;         /* the key it has in a dict, or NULL; borrowed */
 	Py_ssize_t index;      /* its index in a list or tuple */
-	int depth;	       /* 1 for the value itself */
+	int depth;             /* 1 for the value itself */
 };
 
 /*

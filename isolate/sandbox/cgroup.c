@@ -59,7 +59,8 @@ static bool has_word(const char *text, const char *word)
 	size_t length = strlen(word);
 
 	for (const char *at = text; (at = strstr(at, word)); at += length)
-		if ((at == text || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\n' || at[length] == '\0'))
+		if ((at == text || at[-1] == ' ') &&
+			(at[length] == ' ' || at[length] == '\n' || at[length] == '\0'))
 			return true;
 	return false;
 }
@@ -77,8 +78,9 @@ static bool hands_on_controllers(int directory)
 		if (has_word(text, CONTROLLERS[i]))
 			continue;
 		snprintf(order, sizeof order, "+%s", CONTROLLERS[i]);
-		if (read_at(directory, "cgroup.controllers", text, sizeof text) < 0 || !has_word(text, CONTROLLERS[i]) ||
-		    write_at(directory, "cgroup.subtree_control", order) != 0)
+		if (read_at(directory, "cgroup.controllers", text, sizeof text) < 0 ||
+			!has_word(text, CONTROLLERS[i]) ||
+			write_at(directory, "cgroup.subtree_control", order) != 0)
 			return false;
 	}
 	return true;
@@ -95,7 +97,8 @@ static bool find_mount(char *path, size_t size)
 	bool found = false;
 
 	while (file && !found && fgets(line, sizeof line, file)) {
-		found = strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", point) == 1;
+		found = strstr(line, " - cgroup2 ") &&
+			sscanf(line, "%*s %*s %*s %*s %4095s", point) == 1;
 		if (found)
 			snprintf(path, size, "%s", point);
 	}
@@ -140,7 +143,8 @@ static bool move_to_leaf(int directory)
 	char own[16];
 
 	snprintf(own, sizeof own, "%d", (int)getpid());
-	return (mkdirat(directory, LEAF, 0755) == 0 || errno == EEXIST) && write_at(directory, LEAF "/cgroup.procs", own) == 0;
+	return (mkdirat(directory, LEAF, 0755) == 0 || errno == EEXIST) &&
+		write_at(directory, LEAF "/cgroup.procs", own) == 0;
 }
 
 /* Whether the hierarchy at path has the controllers; version 1 may have taken them. */
@@ -148,8 +152,8 @@ static bool has_controllers(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char text[512];
-	bool found = fd >= 0 && read_at(fd, "cgroup.controllers", text, sizeof text) > 0 && has_word(text, "memory") &&
-		     has_word(text, "pids");
+	bool found = fd >= 0 && read_at(fd, "cgroup.controllers", text, sizeof text) > 0 &&
+		has_word(text, "memory") && has_word(text, "pids");
 
 	return found;
 }
@@ -191,14 +195,16 @@ static int find_place(bool may_move, const char **obstacle)
 	if (*obstacle)
 		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || faccessat(fd, "cgroup.procs", W_OK, 0) != 0 || faccessat(fd, ".", W_OK, 0) != 0)
+	if (fd < 0 || faccessat(fd, "cgroup.procs", W_OK, 0) != 0 ||
+		faccessat(fd, ".", W_OK, 0) != 0)
 		*obstacle = "the caller's cgroup is not delegated to the caller";
 	else if (hands_on_controllers(fd))
 		return fd;
 	else if (!has_controllers(path))
 		*obstacle = "the caller's cgroup was not given the memory and pids controllers";
 	else if (!is_alone(fd))
-		*obstacle = "other processes are in the caller's cgroup, and none may have processes and children";
+		*obstacle = "other processes are in the caller's cgroup, and none may have "
+			    "processes and children";
 	else if (!may_move || (move_to_leaf(fd) && hands_on_controllers(fd)))
 		return fd;
 	else
@@ -296,7 +302,8 @@ int cgroup_enter(struct cgroup *g, pid_t pid, struct error *err)
 
 	snprintf(number, sizeof number, "%d", (int)pid);
 	if (write_at(g->directory, "cgroup.procs", number) != 0)
-		return error_set(err, FAILURE_LIMIT_DENIED, errno, "moving the sandbox into its cgroup");
+		return error_set(
+			err, FAILURE_LIMIT_DENIED, errno, "moving the sandbox into its cgroup");
 	return 0;
 }
 

@@ -21,7 +21,10 @@ struct cgroup {
 	char name[64];
 };
 
-#define CGROUP_INIT { -1, -1, -1, "" }
+#define CGROUP_INIT \
+	{ \
+		-1, -1, -1, "" \
+	}
 
 /*
  * Makes a cgroup below the caller's own, so that the limits of the unit or container around the

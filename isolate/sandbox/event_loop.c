@@ -80,8 +80,11 @@ static void shut_lifeline(struct execution *x)
 static void fail_start(struct execution *x)
 {
 	if (!x->failed)
-		error_set(x->err, x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN : FAILURE_MOUNT_DENIED,
-			  ETIMEDOUT, "starting the sandbox took over %d seconds", (int)(START_US / 1000000));
+		error_set(x->err,
+			x->program->kind == PROGRAM_BODY ? FAILURE_RUNNER_BROKEN
+							 : FAILURE_MOUNT_DENIED,
+			ETIMEDOUT, "starting the sandbox took over %d seconds",
+			(int)(START_US / 1000000));
 	x->failed = true;
 	shut_lifeline(x);
 }
@@ -112,10 +115,13 @@ static const struct step {
 	void (*action)(struct execution *x); /* NULL: the event changes nothing */
 	enum phase next;
 } STEPS[PHASES][LOOP_EVENTS] = {
-	[STARTING] = { [ON_STARTED] = { begin_program, RUNNING }, [ON_DEADLINE] = { fail_start, ENDING },
-		       [ON_END] = { shut_lifeline, ENDING }, [ON_OVER] = { shut_lifeline, ENDING } },
+	[STARTING] = { [ON_STARTED] = { begin_program, RUNNING },
+		[ON_DEADLINE] = { fail_start, ENDING },
+		[ON_END] = { shut_lifeline, ENDING },
+		[ON_OVER] = { shut_lifeline, ENDING } },
 	[RUNNING] = { [ON_DEADLINE] = { time_out, ENDING },
-		      [ON_END] = { shut_lifeline, ENDING }, [ON_OVER] = { shut_lifeline, ENDING } },
+		[ON_END] = { shut_lifeline, ENDING },
+		[ON_OVER] = { shut_lifeline, ENDING } },
 	[ENDING] = { [ON_DEADLINE] = { kill_now, KILLED }, [ON_OVER] = { shut_lifeline, ENDING } },
 	[KILLED] = { [ON_DEADLINE] = { give_up, KILLED }, [ON_OVER] = { shut_lifeline, KILLED } },
 };
@@ -190,7 +196,8 @@ void loop_ask_to_pause(struct execution *x, bool pause)
 
 	x->asked_to_pause = pause;
 	if (x->phase == RUNNING)
-		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1,
+			MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int64_t loop_elapsed_us(const struct execution *x)
@@ -220,13 +227,15 @@ static void on_process(struct execution *x)
 
 static void pass_signal(struct execution *x, int number)
 {
-	bool asks_to_end = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+	bool asks_to_end =
+		number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 
 	if (number == SIGWINCH)
 		terminal_resize(&x->terminal);
 	x->interrupts += asks_to_end;
 	/* A body has no handlers to wait for; the third signal ends a command that ignores two. */
-	if (number == SIGKILL || (asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
+	if (number == SIGKILL ||
+		(asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
 		if (x->result->end_cause == END_BY_ITSELF && x->phase < ENDING)
 			x->result->end_cause = END_BY_SIGNAL;
 		x->result->signal = number;
@@ -251,7 +260,8 @@ static void on_caller(struct execution *x)
 			pass_signal(x, numbers[i]);
 		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
 			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
-		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES && x->phase < ENDING)
+		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES &&
+			x->phase < ENDING)
 			x->result->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
 }
 
@@ -376,7 +386,8 @@ int loop_run(struct execution *x)
 		int count = epoll_wait(x->epoll, events, SOURCES, -1);
 
 		if (count < 0 && errno != EINTR)
-			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the sandbox");
+			return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"waiting for the sandbox");
 		for (int i = 0; i < count; i++)
 			on_event(x, (enum source)events[i].data.u32);
 		if (event_log_blocked(x->log) >= 0)

@@ -29,7 +29,26 @@ enum loop_event {
 	LOOP_EVENTS
 };
 
-enum source { FROM_CONTROL, FROM_INNER, FROM_OUT, FROM_ERR, TO_OUT, TO_ERR, FROM_SERVER, FROM_TIMER, FROM_PROCESS, FROM_CALLER, FROM_INPUT, TO_INPUT, FROM_VIEW, FROM_VIEW_CHECK, FROM_NOTIFY, FROM_PROCESSES, TO_EVENTS, SOURCES };
+enum source {
+	FROM_CONTROL,
+	FROM_INNER,
+	FROM_OUT,
+	FROM_ERR,
+	TO_OUT,
+	TO_ERR,
+	FROM_SERVER,
+	FROM_TIMER,
+	FROM_PROCESS,
+	FROM_CALLER,
+	FROM_INPUT,
+	TO_INPUT,
+	FROM_VIEW,
+	FROM_VIEW_CHECK,
+	FROM_NOTIFY,
+	FROM_PROCESSES,
+	TO_EVENTS,
+	SOURCES
+};
 
 struct execution {
 	const struct options *options;
@@ -44,10 +63,10 @@ struct execution {
 	struct sandbox_plan plan;
 	struct cgroup cgroup;
 	struct view_client view;
-	struct event_log *log;           /* NULL: no events are wanted */
+	struct event_log *log; /* NULL: no events are wanted */
 	struct notify notify;
 	struct processes processes;
-	uid_t outside_uid;               /* of the program on the host */
+	uid_t outside_uid; /* of the program on the host */
 	gid_t outside_gid;
 	bool watches_view;
 	/*
@@ -58,19 +77,19 @@ struct execution {
 	/* when the last had its event, as far as a sample shows */
 	int64_t hosts_emitted_us;
 	bool paused, asked_to_pause;
-	int64_t paused_us;               /* since when */
-	int view_check;                  /* timer: was the view's server stopped? */
-	int scratch[PLAN_SCRATCH_MAX];   /* what was written to each --scratch */
+	int64_t paused_us;             /* since when */
+	int view_check;                /* timer: was the view's server stopped? */
+	int scratch[PLAN_SCRATCH_MAX]; /* what was written to each --scratch */
 	size_t scratch_count;
 	struct capture out, errors, server;
-	struct stdin_relay input;                /* the caller's input, with --stdin or --tty */
-	struct captured last_words;      /* what the interpreter said before the runner was up */
+	struct stdin_relay input;   /* the caller's input, with --stdin or --tty */
+	struct captured last_words; /* what the interpreter said before the runner was up */
 	struct terminal terminal;
 	int inner, timer, epoll, workspace, reply, interrupts;
-	bool refused; /* PID 1 says that validation refused the body */
-	uint64_t held_signals;           /* bit n: signal n came before the program ran */
+	bool refused;                              /* PID 1 says that validation refused the body */
+	uint64_t held_signals;                     /* bit n: signal n came before the program ran */
 	int64_t launched_us, started_us, ended_us; /* when the supervisor learnt of it */
-	uint64_t first_us, last_us;      /* when PID 1 says that it was */
+	uint64_t first_us, last_us;                /* when PID 1 says that it was */
 	int outer_status;
 };
 

@@ -51,41 +51,57 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 	bool body = x->program->kind == PROGRAM_BODY;
 	struct record *r = x->result;
 
-	if (o->stdin_open && x->streams->in >= 0 && !(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
+	if (o->stdin_open && x->streams->in >= 0 &&
+		!(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
 		if (stdin_relay_open(&x->input, x->streams->in, &standard[0], x->err) < 0)
 			return -1;
 	} else {
 		standard[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
-	if (standard[0] < 0 || capture_open(&x->out, x->streams->out, (uint64_t)o->output_limit_bytes, &r->out, &standard[1]) != 0 ||
-	    capture_open(&x->errors, x->streams->err, (uint64_t)o->output_limit_bytes, &r->err, &standard[2]) != 0)
+	if (standard[0] < 0 ||
+		capture_open(&x->out, x->streams->out, (uint64_t)o->output_limit_bytes, &r->out,
+			&standard[1]) != 0 ||
+		capture_open(&x->errors, x->streams->err, (uint64_t)o->output_limit_bytes, &r->err,
+			&standard[2]) != 0)
 		return -1;
 	if (!body)
 		return 0;
 	server[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	server[1] = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	return server[0] < 0 || server[1] < 0 || capture_open(&x->server, -1, LAST_WORDS, &x->last_words, &server[2]) != 0 ? -1 : 0;
+	return server[0] < 0 || server[1] < 0 ||
+			capture_open(&x->server, -1, LAST_WORDS, &x->last_words, &server[2]) != 0
+		? -1
+		: 0;
 }
 
 static int watch_all(struct execution *x)
 {
-	const struct { int fd; enum source source; } watched[] = {
-		{ x->launch.control, FROM_CONTROL }, { x->inner, FROM_INNER },
-		{ x->launch.pidfd, FROM_PROCESS }, { x->timer, FROM_TIMER },
-		{ x->out.source, FROM_OUT }, { x->errors.source, FROM_ERR },
-		{ x->server.source, FROM_SERVER }, { x->streams->control, FROM_CALLER },
-		{ x->view_check, FROM_VIEW_CHECK }, { x->processes.epoll, FROM_PROCESSES },
+	const struct {
+		int fd;
+		enum source source;
+	} watched[] = {
+		{ x->launch.control, FROM_CONTROL },
+		{ x->inner, FROM_INNER },
+		{ x->launch.pidfd, FROM_PROCESS },
+		{ x->timer, FROM_TIMER },
+		{ x->out.source, FROM_OUT },
+		{ x->errors.source, FROM_ERR },
+		{ x->server.source, FROM_SERVER },
+		{ x->streams->control, FROM_CALLER },
+		{ x->view_check, FROM_VIEW_CHECK },
+		{ x->processes.epoll, FROM_PROCESSES },
 		/* Where events are wanted: loop_watch_view(), after the first process. */
 		{ x->log ? -1 : x->view.launch.control, FROM_VIEW },
 	};
 	bool is_open = x->epoll >= 0 && x->timer >= 0 && (!x->log || x->processes.epoll >= 0) &&
-		       fcntl(x->launch.control, F_SETFL, O_NONBLOCK) == 0 &&
-		       (x->inner < 0 || fcntl(x->inner, F_SETFL, O_NONBLOCK) == 0);
+		fcntl(x->launch.control, F_SETFL, O_NONBLOCK) == 0 &&
+		(x->inner < 0 || fcntl(x->inner, F_SETFL, O_NONBLOCK) == 0);
 
 	for (size_t i = 0; is_open && i < sizeof watched / sizeof *watched; i++)
 		is_open = loop_watch(x, watched[i].fd, watched[i].source) == 0;
 	if (!is_open)
-		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
+		return error_set(
+			x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "setting up the supervisor");
 	loop_set_timer(x, clock_now_us() + START_US);
 	if (x->input.source >= 0)
 		loop_relay_input(x, false);
@@ -108,20 +124,23 @@ static int open_loop(struct execution *x)
 static int start_view(struct execution *x)
 {
 	struct sandbox_plan *c = &x->plan;
-	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 }, { 0, VIEW_CHECK_US * 1000 } };
+	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 },
+		{ 0, VIEW_CHECK_US * 1000 } };
 
 	event_log_started(x->log, x->options, x->program, x->result);
 	if (c->view_config < 0)
 		return 0;
 	x->view.options = x->options;
 	x->view.processes = &x->processes;
-	c->fds[c->view_index] = view_client_start(&x->view, c->view_config, x->launch.pidfd, x->streams->control, x->log, &x->result->view, x->err);
+	c->fds[c->view_index] = view_client_start(&x->view, c->view_config, x->launch.pidfd,
+		x->streams->control, x->log, &x->result->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
 	x->held_signals |= x->view.held_signals;
 	x->view_check = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->view_check < 0 || timerfd_settime(x->view_check, 0, &interval, NULL) != 0)
-		return error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "watching the view's server");
+		return error_set(
+			x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "watching the view's server");
 	return 0;
 }
 
@@ -145,7 +164,9 @@ static void watch_output(struct execution *x)
 /* A socket that broke says only that PID 1 is gone, perhaps before the kernel has its end ready. */
 static void explain_death(struct execution *x)
 {
-	launch_explain(&x->launch, x->err->sys_errno == EPIPE || x->err->sys_errno == ECONNRESET ? DEATH_MS : 0, x->err);
+	launch_explain(&x->launch,
+		x->err->sys_errno == EPIPE || x->err->sys_errno == ECONNRESET ? DEATH_MS : 0,
+		x->err);
 }
 
 /* What cannot be written is said before the program does its work. The directory is made here. */
@@ -157,51 +178,65 @@ static int check_export(const struct options *o, struct error *err)
 	if (!o->export_dir)
 		return 0;
 	if (mkdir(o->export_dir, 0777) != 0 && errno != EEXIST)
-		return error_set(err, FAILURE_EXPORT_FAILED, errno, "making the directory %s, before the start", o->export_dir);
+		return error_set(err, FAILURE_EXPORT_FAILED, errno,
+			"making the directory %s, before the start", o->export_dir);
 	fd = open(o->export_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, FAILURE_EXPORT_FAILED, errno, "opening the directory %s, before the start", o->export_dir);
+		return error_set(err, FAILURE_EXPORT_FAILED, errno,
+			"opening the directory %s, before the start", o->export_dir);
 	close(fd);
 	if (access(o->export_dir, W_OK | X_OK) != 0 || !realpath(o->export_dir, path))
-		return error_set(err, FAILURE_EXPORT_FAILED, errno, "writing to the directory %s, before the start", o->export_dir);
+		return error_set(err, FAILURE_EXPORT_FAILED, errno,
+			"writing to the directory %s, before the start", o->export_dir);
 	while (!o->overwrite && (name = strsep(&rest, "/")))
 		if (workspace_is_run_by_tools(name))
-			return error_set(err, FAILURE_EXPORT_FAILED, 0, "%s lies in %s, and tools of the host run what lies there; --overwrite writes it",
-					 o->export_dir, name);
+			return error_set(err, FAILURE_EXPORT_FAILED, 0,
+				"%s lies in %s, and tools of the host run what lies there; "
+				"--overwrite writes it",
+				o->export_dir, name);
 	return 0;
 }
 
 static int start(struct execution *x, unsigned flags)
 {
-	struct sandbox_request in = { .options = x->options, .program = x->program, .flags = flags, .isolation = x->isolation };
+	struct sandbox_request in = { .options = x->options,
+		.program = x->program,
+		.flags = flags,
+		.isolation = x->isolation };
 	int standard[3] = { -1, -1, -1 }, server[3] = { -1, -1, -1 }, status = -1;
-	struct launch_request request = { .has_namespaces = x->isolation->has_namespaces, .host_network = x->options->network == NETWORK_ALLOW };
+	struct launch_request request = { .has_namespaces = x->isolation->has_namespaces,
+		.host_network = x->options->network == NETWORK_ALLOW };
 
 	if (launch_check_kernel(x->err) < 0 || check_export(x->options, x->err) < 0)
 		return -1;
-	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 || launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
+	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 ||
+		launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
 	in.events = x->log != NULL;
-	cgroup_make(&x->cgroup, x->result->execution_id, limits_most_memory(x->options), x->options->pids);
+	cgroup_make(&x->cgroup, x->result->execution_id, limits_most_memory(x->options),
+		x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
 	if (plan_build(&in, &x->plan, x->result, x->err) < 0)
 		return -1;
 	if (open_streams(x, standard, server) != 0) {
 		if (x->err->code == FAILURE_NONE)
-			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's streams");
+			error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"making the program's streams");
 		goto out;
 	}
 	if (x->log)
 		watch_output(x);
-	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard, sizeof request.standard);
+	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard,
+		sizeof request.standard);
 	request.inside_uid = x->plan.spawn.limits.uid;
 	request.inside_gid = x->plan.spawn.limits.gid;
 	request.outside_uid = x->outside_uid = in.outside_uid;
 	request.outside_gid = x->outside_gid = in.outside_gid;
 	if (launch_init(&request, &x->launch, x->err) < 0)
 		goto out;
-	x->result->confinement.layers |= x->launch.layers | (in.outside_uid != geteuid() ? LAYER_OTHER_USER : 0);
+	x->result->confinement.layers |=
+		x->launch.layers | (in.outside_uid != geteuid() ? LAYER_OTHER_USER : 0);
 	if (in.cgroup && cgroup_enter(&x->cgroup, x->launch.pid, x->err) < 0)
 		goto out;
 	if (x->program->kind == PROGRAM_BODY) {
@@ -212,7 +247,8 @@ static int start(struct execution *x, unsigned flags)
 	if (start_view(x) < 0)
 		goto out;
 	if (message_send(x->launch.control, "P", 1, x->plan.fds, x->plan.fd_count) != 0) {
-		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the plan of the sandbox");
+		error_set(x->err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"sending the plan of the sandbox");
 		goto out;
 	}
 	status = 0;
@@ -262,7 +298,8 @@ static void note_export_failure(struct execution *x, const struct error *why)
 }
 
 /* What was changed below one --scratch. */
-static int export_layer(struct execution *x, size_t i, const struct workspace_caps *caps, struct error *err)
+static int export_layer(
+	struct execution *x, size_t i, const struct workspace_caps *caps, struct error *err)
 {
 	const char *source = x->options->ro[x->plan.scratch[i]].source;
 	char *destination = NULL, *path = realpath(source, NULL);
@@ -276,8 +313,12 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
 	x->result->export_written.below = layer;
 	if (asprintf(&destination, "%s/" SCRATCH_LAYER "%zu", x->options->export_dir, i + 1) < 0)
 		destination = NULL;
-	status = !destination ? error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed") : host < 0 ? error_set(err, FAILURE_EXPORT_FAILED, errno, "opening %s, to compare it with what was changed", source)
-			  : scratch_export(x->scratch[i], host, &below, destination, caps, &changes, &totals, err);
+	status = !destination
+		? error_set(err, FAILURE_EXPORT_FAILED, ENOMEM, "listing what was changed")
+		: host < 0 ? error_set(err, FAILURE_EXPORT_FAILED, errno,
+				     "opening %s, to compare it with what was changed", source)
+			   : scratch_export(x->scratch[i], host, &below, destination, caps,
+				     &changes, &totals, err);
 	if (host >= 0)
 		close(host);
 	free(path);
@@ -297,7 +338,11 @@ static int export_layer(struct execution *x, size_t i, const struct workspace_ca
  */
 static void export(struct execution *x)
 {
-	const struct workspace_caps caps = { .files = 100000, .bytes = 4 * (uint64_t)x->options->workspace_bytes, .depth = 100, .overwrite = x->options->overwrite, .written = &x->result->export_written };
+	const struct workspace_caps caps = { .files = 100000,
+		.bytes = 4 * (uint64_t)x->options->workspace_bytes,
+		.depth = 100,
+		.overwrite = x->options->overwrite,
+		.written = &x->result->export_written };
 	struct record *r = x->result;
 	struct workspace_totals totals;
 	struct error why_not = ERROR_INIT;
@@ -313,7 +358,8 @@ static void export(struct execution *x)
 	}
 	r->export_written.below = "";
 	/* Nothing that the program made may pass for a layer. */
-	if (workspace_export(x->workspace, x->options->export_dir, &caps, x->plan.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
+	if (workspace_export(x->workspace, x->options->export_dir, &caps,
+		    x->plan.scratch_count > 0 ? scratch_is_layer : NULL, &totals, &why_not) < 0)
 		note_export_failure(x, &why_not);
 	r->exported_files += totals.files;
 	r->export_skipped += totals.skipped;
@@ -326,7 +372,10 @@ static void export(struct execution *x)
 static void finish_streams(struct execution *x)
 {
 	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
-	int64_t deadline = waits ? 0 : x->phase == STARTING || x->options->timeout_us == 0 ? 1 : x->started_us + x->options->timeout_us;
+	int64_t deadline = waits ? 0
+		: x->phase == STARTING || x->options->timeout_us == 0
+		? 1
+		: x->started_us + x->options->timeout_us;
 
 	capture_finish(&x->out, deadline);
 	capture_finish(&x->errors, deadline);
@@ -343,7 +392,8 @@ static int64_t duration(const struct execution *x)
 
 	if (!x->program_started)
 		return 0;
-	if (x->ended && !x->result->timed_out && x->last_us >= x->first_us && x->last_us - x->first_us <= (uint64_t)seen)
+	if (x->ended && !x->result->timed_out && x->last_us >= x->first_us &&
+		x->last_us - x->first_us <= (uint64_t)seen)
 		return (int64_t)(x->last_us - x->first_us);
 	return x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
 }
@@ -357,7 +407,8 @@ static int reach_conclusion(struct execution *x)
 		.ended = x->ended,
 		.outer_status = x->outer_status,
 		.last_words = &x->last_words.bytes,
-		.command = x->program->kind == PROGRAM_COMMAND ? x->program->argv[0] : x->options->python,
+		.command = x->program->kind == PROGRAM_COMMAND ? x->program->argv[0]
+							       : x->options->python,
 	};
 
 	struct cgroup_sums sums;
@@ -372,8 +423,10 @@ static int reach_conclusion(struct execution *x)
 	if (x->failed)
 		return -1;
 	if (x->out.pass_errno || x->errors.pass_errno)
-		return error_set(x->err, FAILURE_OUTPUT_FAILED, x->out.pass_errno ? x->out.pass_errno : x->errors.pass_errno, "writing the program's %s",
-				 x->out.pass_errno ? "standard output" : "standard error");
+		return error_set(x->err, FAILURE_OUTPUT_FAILED,
+			x->out.pass_errno ? x->out.pass_errno : x->errors.pass_errno,
+			"writing the program's %s",
+			x->out.pass_errno ? "standard output" : "standard error");
 	x->result->duration_us = duration(x);
 	x->result->timeout_us = x->options->timeout_us;
 	cgroup_account(&x->cgroup, &sums);
@@ -406,7 +459,8 @@ static void release(struct execution *x, int status)
 	 * Both were killed. Where the one cannot end, it waits in the kernel for the other, which
 	 * then cannot either.
 	 */
-	view_client_close(&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
+	view_client_close(
+		&x->view, launch_close(&x->launch, LAUNCH_CLOSE_MS) ? LAUNCH_CLOSE_MS : 0);
 	loop_close(&x->view_check, 1);
 	loop_close(x->scratch, x->scratch_count);
 	cgroup_remove(&x->cgroup);
@@ -428,7 +482,8 @@ static int was_interrupted(struct execution *x)
 	*x->err = (struct error)ERROR_INIT;
 	x->result->signal = x->view.interrupted;
 	x->result->end_cause = x->view.end_cause ? x->view.end_cause : END_BY_SIGNAL;
-	buffer_printf(&x->result->error, "Interrupted: signal %d came before the program was started", x->view.interrupted);
+	buffer_printf(&x->result->error,
+		"Interrupted: signal %d came before the program was started", x->view.interrupted);
 	return 0;
 }
 
@@ -449,7 +504,8 @@ static struct execution *begin(struct error *err)
 	x->out = x->errors = x->server = (struct capture)CAPTURE_INIT;
 	x->input = (struct stdin_relay)STDIN_RELAY_INIT;
 	x->terminal.fd = x->terminal.master = x->terminal.keeper = -1;
-	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status = -1;
+	x->inner = x->timer = x->epoll = x->workspace = x->reply = x->view_check = x->outer_status =
+		-1;
 	x->view = (struct view_client)VIEW_CLIENT_INIT;
 	x->notify.setup.listener = x->processes.epoll = -1;
 	x->plan.view_config = x->plan.runner_socket = -1;
@@ -475,8 +531,9 @@ static int carry_out(struct execution *x, unsigned flags)
 	return status == 0 && !x->view.interrupted ? conclude(x) : status;
 }
 
-int execution_run(const struct isolation *isolation, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
-		  struct record *result, struct error *err)
+int execution_run(const struct isolation *isolation, const struct options *options,
+	const struct program *program, const struct streams *streams, unsigned flags,
+	struct record *result, struct error *err)
 {
 	struct execution *x = begin(err);
 	sigset_t before, own;
@@ -515,7 +572,8 @@ int execution_probe(const struct isolation *isolation, struct error *err)
 	if (status == 0) {
 		status = execution_run(isolation, &options, &program, &streams, 0, &result, err);
 		if (status == 0 && !result.success)
-			status = error_set(err, FAILURE_INTERNAL, 0, "/bin/true did not succeed inside");
+			status = error_set(
+				err, FAILURE_INTERNAL, 0, "/bin/true did not succeed inside");
 		record_free(&result);
 	}
 	options_free(&options);

@@ -14,8 +14,9 @@
 #include "isolate/wire/execution_request.h"
 
 /* As struct tier's execute; isolation is borrowed. */
-int execution_run(const struct isolation *isolation, const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
-		  struct record *result, struct error *err);
+int execution_run(const struct isolation *isolation, const struct options *options,
+	const struct program *program, const struct streams *streams, unsigned flags,
+	struct record *result, struct error *err);
 
 /* As struct tier's probe: runs /bin/true and nothing less. */
 int execution_probe(const struct isolation *isolation, struct error *err);

@@ -36,11 +36,11 @@
 #define OLDEST_MINOR 9
 #define MARK "cordon:" /* begins each line of the answer: a shim may chat */
 
-static const char QUESTION[] =
-	"import sys\n"
-	"print('cordon:%d.%d' % sys.version_info[:2])\n"
-	"print('cordon:' + sys.executable)\n"
-	"for p in sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}): print('cordon:' + p)\n";
+static const char QUESTION[] = "import sys\n"
+			       "print('cordon:%d.%d' % sys.version_info[:2])\n"
+			       "print('cordon:' + sys.executable)\n"
+			       "for p in sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, "
+			       "sys.base_exec_prefix}): print('cordon:' + p)\n";
 
 extern char **environ;
 
@@ -71,7 +71,8 @@ static bool add_tree(struct python *p, const char *path)
 {
 	struct stat st;
 
-	return in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || add_path(p, path, false);
+	return in_runtime(path) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
+		add_path(p, path, false);
 }
 
 /* An installation's own directories, not its prefix: that may be a home directory. */
@@ -118,7 +119,8 @@ static bool has_library(const char *prefix)
 		while (dir && !found && (entry = readdir(dir))) {
 			if (strncmp(entry->d_name, "python3.", 8) != 0)
 				continue;
-			snprintf(path, sizeof path, "%s/%s/%.200s/os.py", prefix, PLACES[i], entry->d_name);
+			snprintf(path, sizeof path, "%s/%s/%.200s/os.py", prefix, PLACES[i],
+				entry->d_name);
 			found = access(path, R_OK) == 0;
 		}
 		if (dir)
@@ -223,7 +225,8 @@ static bool add_installations(struct python *p, const char *program)
 		length = readlink(at, target, sizeof target - 1);
 		if (length <= 0)
 			break;
-		if (!in_runtime(at) && !has_library(prefix) && !is_virtual_environment(prefix) && !add_path(p, at, true))
+		if (!in_runtime(at) && !has_library(prefix) && !is_virtual_environment(prefix) &&
+			!add_path(p, at, true))
 			return false;
 		target[length] = '\0';
 		directory = target[0] == '/' ? 0 : (size_t)(strrchr(at, '/') - at) + 1;
@@ -249,7 +252,8 @@ static bool add_environment(struct python *p, const char *environment)
 		return false;
 	clean(home);
 	snprintf(program, sizeof program, "%s/python3", home);
-	return access(program, X_OK) == 0 && add_installations(p, program) && add_installations(p, p->path) && add_tree(p, environment);
+	return access(program, X_OK) == 0 && add_installations(p, program) &&
+		add_installations(p, p->path) && add_tree(p, environment);
 }
 
 static int find_on_path(const char *name, char *path, struct error *err)
@@ -272,7 +276,8 @@ static int find_on_path(const char *name, char *path, struct error *err)
 		if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			return 0;
 	}
-	return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s is in no directory of PATH (%.300s)", name, list);
+	return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+		"%s is in no directory of PATH (%.300s)", name, list);
 }
 
 /* Whether the file begins with "#!". */
@@ -283,9 +288,11 @@ static int is_script(const char *path, struct error *err)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), result;
 
 	if (fd < 0)
-		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "opening the interpreter %s", path);
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno,
+			"opening the interpreter %s", path);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0)
-		result = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "the interpreter %s is not an executable file", path);
+		result = error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+			"the interpreter %s is not an executable file", path);
 	else
 		result = read(fd, start, 2) == 2 && start[0] == '#' && start[1] == '!';
 	close(fd);
@@ -327,7 +334,8 @@ static ssize_t read_answer(int fd, char *text, size_t size)
 /* Runs it with a question about itself. Returns the length of its answer, or -1. */
 static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 {
-	char *const argv[] = { (char *)path, (char *)"-I", (char *)"-S", (char *)"-c", (char *)QUESTION, NULL };
+	char *const argv[] = { (char *)path, (char *)"-I", (char *)"-S", (char *)"-c",
+		(char *)QUESTION, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	struct buffer said = BUFFER_INIT;
@@ -336,7 +344,8 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "asking the interpreter %s about itself", path);
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"asking the interpreter %s about itself", path);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
@@ -362,8 +371,11 @@ static ssize_t ask(const char *path, char *text, size_t size, struct error *err)
 	if (code == 0 && length > 0 && strstr(text, MARK))
 		return length;
 	text_visible(&said, text, length > 0 ? strnlen(text, 300) : 0, TEXT_ONE_LINE);
-	length = error_set(err, FAILURE_INTERPRETER_MISSING, code, "%s did not say where its Python is: %s", path,
-			   said.length ? said.data : length < 0 ? "it took too long, or said too much" : "it said nothing");
+	length = error_set(err, FAILURE_INTERPRETER_MISSING, code,
+		"%s did not say where its Python is: %s", path,
+		said.length          ? said.data
+			: length < 0 ? "it took too long, or said too much"
+				     : "it said nothing");
 	buffer_free(&said);
 	return length;
 }
@@ -372,7 +384,9 @@ static int too_old(const char *path, int major, int minor, struct error *err)
 {
 	if (major == 3 && minor >= OLDEST_MINOR)
 		return 0;
-	return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s is Python %d.%d, and 3.%d is the oldest that will do", path, major, minor, OLDEST_MINOR);
+	return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+		"%s is Python %d.%d, and 3.%d is the oldest that will do", path, major, minor,
+		OLDEST_MINOR);
 }
 
 static int learn_by_asking(struct python *p, struct error *err)
@@ -389,19 +403,25 @@ static int learn_by_asking(struct python *p, struct error *err)
 
 		at += length + (at[length] != '\0');
 		value[length] = '\0';
-		if (line == 0 && (sscanf(value, "%d.%d", &major, &minor) != 2 || too_old(asked, major, minor, err) < 0))
+		if (line == 0 &&
+			(sscanf(value, "%d.%d", &major, &minor) != 2 ||
+				too_old(asked, major, minor, err) < 0))
 			return -1;
 		if (line == 0)
 			continue;
 		if (value[0] != '/' || length >= PATH_MAX)
-			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s gave no usable path for its Python", asked);
+			return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+				"%s gave no usable path for its Python", asked);
 		if (line == 1)
 			strcpy(p->path, value);
-		else if (!(is_virtual_environment(value) ? add_tree(p, value) : add_installation(p, value)))
-			return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s needs too many directories", asked);
+		else if (!(is_virtual_environment(value) ? add_tree(p, value)
+							 : add_installation(p, value)))
+			return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+				"%s needs too many directories", asked);
 	}
 	if (line < 2 || access(p->path, X_OK) != 0 || !realpath(p->path, real))
-		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "%s names an interpreter that is not there", asked);
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno,
+			"%s names an interpreter that is not there", asked);
 	if (!in_runtime(real) && parent(real))
 		add_tree(p, real);
 	strcpy(real, p->path);
@@ -430,8 +450,9 @@ static bool version_of_environment(const char *environment, int *minor)
 {
 	char text[64];
 
-	return (environment_value(environment, "version", text, sizeof text) || environment_value(environment, "version_info", text, sizeof text)) &&
-	       sscanf(text, "3.%d", minor) == 1;
+	return (environment_value(environment, "version", text, sizeof text) ||
+		       environment_value(environment, "version_info", text, sizeof text)) &&
+		sscanf(text, "3.%d", minor) == 1;
 }
 
 /*
@@ -456,7 +477,9 @@ static int learn_from_layout(struct python *p, struct error *err)
 	if (environment)
 		return add_environment(p, above);
 	strcpy(prefix, real);
-	if (!in_runtime(real) && (!parent(prefix) || !parent(prefix) || !has_library(prefix) || !add_installations(p, real)))
+	if (!in_runtime(real) &&
+		(!parent(prefix) || !parent(prefix) || !has_library(prefix) ||
+			!add_installations(p, real)))
 		return 0;
 	strcpy(p->path, real); /* no environment: the links that led here mean nothing */
 	return 1;
@@ -469,14 +492,17 @@ int python_find(const char *name, struct python *out, struct error *err)
 
 	memset(out, 0, sizeof *out);
 	if (!*name || strlen(name) >= PATH_MAX / 2)
-		return error_set(err, FAILURE_INTERPRETER_MISSING, 0, "the name of the interpreter is empty or too long");
+		return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+			"the name of the interpreter is empty or too long");
 	if (!strchr(name, '/')) {
 		if (find_on_path(name, out->path, err) < 0)
 			return -1;
 	} else if (name[0] == '/') {
 		strcpy(out->path, name);
-	} else if (!getcwd(directory, sizeof directory) || strlen(directory) + strlen(name) + 2 > PATH_MAX) {
-		return error_set(err, FAILURE_INTERPRETER_MISSING, errno, "the interpreter %s is relative to a directory that is not there", name);
+	} else if (!getcwd(directory, sizeof directory) ||
+		strlen(directory) + strlen(name) + 2 > PATH_MAX) {
+		return error_set(err, FAILURE_INTERPRETER_MISSING, errno,
+			"the interpreter %s is relative to a directory that is not there", name);
 	} else {
 		strcat(strcat(strcpy(out->path, directory), "/"), name); /* it fits: see above */
 	}

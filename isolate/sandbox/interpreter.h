@@ -12,7 +12,7 @@
 #define PYTHON_MOST_TREES 20
 
 struct python {
-	char path[PATH_MAX];                      /* what to execute, also inside */
+	char path[PATH_MAX]; /* what to execute, also inside */
 	/* directories outside the system runtime that must be shown, and links to be made */
 	char trees[PYTHON_MOST_TREES][PATH_MAX];
 	bool is_link[PYTHON_MOST_TREES];

@@ -44,17 +44,24 @@
 #define FIRST_FREE_ID 2000000000u /* above every range that distributions hand out, below 2^31 */
 #define OVERFLOW_ID 65534u
 
-static const struct { int flag; uint32_t layer; } NAMESPACES[] = {
-	{ CLONE_NEWUSER, LAYER_USER_NAMESPACE }, { CLONE_NEWNS, LAYER_MOUNT_NAMESPACE }, { CLONE_NEWPID, LAYER_PID_NAMESPACE },
-	{ CLONE_NEWNET, LAYER_NETWORK_NAMESPACE }, { CLONE_NEWIPC, LAYER_IPC_NAMESPACE }, { CLONE_NEWUTS, LAYER_UTS_NAMESPACE },
+static const struct {
+	int flag;
+	uint32_t layer;
+} NAMESPACES[] = {
+	{ CLONE_NEWUSER, LAYER_USER_NAMESPACE },
+	{ CLONE_NEWNS, LAYER_MOUNT_NAMESPACE },
+	{ CLONE_NEWPID, LAYER_PID_NAMESPACE },
+	{ CLONE_NEWNET, LAYER_NETWORK_NAMESPACE },
+	{ CLONE_NEWIPC, LAYER_IPC_NAMESPACE },
+	{ CLONE_NEWUTS, LAYER_UTS_NAMESPACE },
 	{ CLONE_NEWCGROUP, LAYER_CGROUP_NAMESPACE },
 };
 
 struct child {
 	char path[PATH_MAX];
-	char *name;          /* its last component */
+	char *name; /* its last component */
 	int standard[3], control;
-	int trace;           /* -1: there is none */
+	int trace; /* -1: there is none */
 	bool has_namespaces;
 	int failed_errno;
 };
@@ -69,7 +76,8 @@ static int64_t outside_of(const char *map, uint32_t id)
 	uint32_t inside, outside, count;
 	int64_t found = -1;
 
-	while (file && found < 0 && fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
+	while (file && found < 0 &&
+		fscanf(file, "%" SCNu32 " %" SCNu32 " %" SCNu32, &inside, &outside, &count) == 3)
 		if (id >= inside && id - inside < count)
 			found = (int64_t)outside + (id - inside);
 	if (file)
@@ -79,7 +87,8 @@ static int64_t outside_of(const char *map, uint32_t id)
 
 static bool is_mapped(uint32_t id)
 {
-	return outside_of("/proc/self/uid_map", id) >= 0 && outside_of("/proc/self/gid_map", id) >= 0;
+	return outside_of("/proc/self/uid_map", id) >= 0 &&
+		outside_of("/proc/self/gid_map", id) >= 0;
 }
 
 int launch_check_kernel(struct error *err)
@@ -87,9 +96,11 @@ int launch_check_kernel(struct error *err)
 	struct utsname name;
 	int major, minor;
 
-	if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major > 5 || (major == 5 && minor >= 15))
+	if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2 || major > 5 ||
+		(major == 5 && minor >= 15))
 		return 0;
-	return error_set(err, FAILURE_KERNEL_TOO_OLD, 0, "Linux %d.%d is too old, 5.15 needed", major, minor);
+	return error_set(err, FAILURE_KERNEL_TOO_OLD, 0, "Linux %d.%d is too old, 5.15 needed",
+		major, minor);
 }
 
 int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
@@ -100,12 +111,16 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 	*uid = geteuid();
 	*gid = getegid();
 	if (*uid == OVERFLOW_ID && outside_of("/proc/self/uid_map", *uid) < 0)
-		return error_set(err, FAILURE_UID_UNMAPPED, EOVERFLOW, "the caller appears as user %u, which stands for an id that is not mapped", OVERFLOW_ID);
+		return error_set(err, FAILURE_UID_UNMAPPED, EOVERFLOW,
+			"the caller appears as user %u, which stands for an id that is not mapped",
+			OVERFLOW_ID);
 	if (*uid != 0)
 		return 0;
 	/* A map that cannot be read says nothing about ids. */
-	if (access("/proc/self/uid_map", R_OK) != 0 || (probe = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)) < 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading /proc/self/uid_map");
+	if (access("/proc/self/uid_map", R_OK) != 0 ||
+		(probe = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)) < 0)
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading /proc/self/uid_map");
 	close(probe);
 	/*
 	 * Root: an id per process that owns no file and runs nothing else, so that limits by user
@@ -124,7 +139,8 @@ int launch_ids(uid_t *uid, gid_t *gid, struct error *err)
 	 */
 	if (outside_of("/proc/self/uid_map", 0) > 0)
 		return 0;
-	return error_set(err, FAILURE_UID_UNMAPPED, 0, "root here has no other id mapped that a program could run as");
+	return error_set(err, FAILURE_UID_UNMAPPED, 0,
+		"root here has no other id mapped that a program could run as");
 }
 
 /* Between clone and execve, on memory that is shared with the caller: system calls only. */
@@ -142,8 +158,8 @@ static int child_main(void *argument)
 	 * the program.
 	 */
 	if (setsid() < 0 || dup2(c->control, HELPER_CONTROL) < 0 ||
-	    (c->trace >= 0 && dup2(c->trace, HELPER_TRACE) < 0) ||
-	    close_range(c->trace >= 0 ? HELPER_TRACE + 1 : HELPER_TRACE, ~0u, 0) != 0)
+		(c->trace >= 0 && dup2(c->trace, HELPER_TRACE) < 0) ||
+		close_range(c->trace >= 0 ? HELPER_TRACE + 1 : HELPER_TRACE, ~0u, 0) != 0)
 		goto fail;
 	if (c->has_namespaces && privileges_keep_over_exec() != 0)
 		goto fail;
@@ -169,17 +185,22 @@ static int clone_failure(int error, struct error *err)
 	case ENOSPC:
 	case EUSERS:
 		return error_set(err, FAILURE_USERNS_LIMIT, error,
-				 "making new namespaces: not the disk, but a number under /proc/sys/user/ or the nesting depth (32) is used up");
+			"making new namespaces: not the disk, but a number under /proc/sys/user/ "
+			"or the nesting depth (32) is used up");
 	case EPERM:
 		/* The kernel's own rule, create_user_ns(): not from inside a chroot(2). */
-		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces (also refused to every process inside a chroot)");
+		return error_set(err, FAILURE_USERNS_DENIED, error,
+			"making new namespaces (also refused to every process inside a chroot)");
 	case EAGAIN:
 	case ENOMEM:
 	case EMFILE:
 	case ENFILE:
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, error, "starting a process (RLIMIT_NPROC, RLIMIT_NOFILE or memory)");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, error,
+			"starting a process (RLIMIT_NPROC, RLIMIT_NOFILE or memory)");
 	default:
-		return error_set(err, FAILURE_USERNS_DENIED, error, "making new namespaces: this kernel or container does not take one of them");
+		return error_set(err, FAILURE_USERNS_DENIED, error,
+			"making new namespaces: this kernel or container does not take one of "
+			"them");
 	}
 }
 
@@ -198,19 +219,24 @@ static int write_file(const char *path, const char *text)
 /* Without descriptors or memory nothing was denied. */
 static enum failure denied(int error)
 {
-	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED : FAILURE_USERNS_DENIED;
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED
+								     : FAILURE_USERNS_DENIED;
 }
 
-static int map_failure(int error, const struct launch_request *r, const char *which, const char *path, struct error *err)
+static int map_failure(int error, const struct launch_request *r, const char *which,
+	const char *path, struct error *err)
 {
 	/*
 	 * The kernel asks for CAP_SETUID and CAP_SETGID where the id is another than the caller's.
 	 */
 	if (error == EPERM && r->outside_uid != geteuid())
 		return error_set(err, FAILURE_UID_UNMAPPED, error,
-				 "mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID here (--cap-drop=ALL,"
-				 " CapabilityBoundingSet=), and never runs a program as itself", which);
-	return error_set(err, denied(error), error, "mapping the %s id of the sandbox (%s)", which, path);
+			"mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID "
+			"here (--cap-drop=ALL,"
+			" CapabilityBoundingSet=), and never runs a program as itself",
+			which);
+	return error_set(
+		err, denied(error), error, "mapping the %s id of the sandbox (%s)", which, path);
 }
 
 /* One id inside, and the groups stay what they are. */
@@ -220,7 +246,8 @@ static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
 
 	snprintf(path, sizeof path, "/proc/%d/setgroups", (int)pid);
 	if (write_file(path, "deny") != 0)
-		return error_set(err, denied(errno), errno, "denying setgroups in the new user namespace (%s)", path);
+		return error_set(err, denied(errno), errno,
+			"denying setgroups in the new user namespace (%s)", path);
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
 	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_uid, (unsigned)r->outside_uid);
 	if (write_file(path, line) != 0)
@@ -249,7 +276,8 @@ static int clone_child(struct child *c, int flags, struct launch *out)
 {
 	gid_t *groups = malloc(NGROUPS_MAX * sizeof *groups);
 	int group_count;
-	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	sigset_t all, before;
 	int saved;
 
@@ -261,7 +289,8 @@ static int clone_child(struct child *c, int flags, struct launch *out)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	group_count = put_groups_aside(groups, NGROUPS_MAX);
-	out->pid = clone(child_main, stack + STACK_BYTES, flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, c, &out->pidfd);
+	out->pid = clone(child_main, stack + STACK_BYTES,
+		flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, c, &out->pidfd);
 	saved = errno;
 	if (group_count > 0)
 		syscall(SYS_setgroups, group_count, groups);
@@ -274,7 +303,10 @@ static int clone_child(struct child *c, int flags, struct launch *out)
 
 int launch_init(const struct launch_request *r, struct launch *out, struct error *err)
 {
-	struct child c = { .standard = { -1, -1, -1 }, .control = -1, .trace = -1, .has_namespaces = r->has_namespaces };
+	struct child c = { .standard = { -1, -1, -1 },
+		.control = -1,
+		.trace = -1,
+		.has_namespaces = r->has_namespaces };
 	int pair[2] = { -1, -1 }, flags = 0, status = -1;
 
 	*out = (struct launch){ -1, -1, -1, 0 };
@@ -286,7 +318,8 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 			flags |= NAMESPACES[i].flag;
 			out->layers |= NAMESPACES[i].layer;
 		}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 || move_up(pair[1], &c.control) < 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 ||
+		move_up(pair[1], &c.control) < 0) {
 		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the control socket");
 		goto out;
 	}
@@ -294,7 +327,8 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 		move_up(trace_fd, &c.trace); /* without a descriptor the helper has no trace */
 	for (int i = 0; i < 3; i++)
 		if (move_up(r->standard[i], &c.standard[i]) < 0) {
-			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "passing the standard streams on");
+			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"passing the standard streams on");
 			goto out;
 		}
 	if (clone_child(&c, flags, out) < 0) {
@@ -305,7 +339,9 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 	out->control = pair[0];
 	pair[0] = -1;
 	if (c.failed_errno != 0)
-		error_set(err, c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING, c.failed_errno, "executing %s", c.path);
+		error_set(err,
+			c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING,
+			c.failed_errno, "executing %s", c.path);
 	else if (!r->has_namespaces || map_ids(out->pid, r, err) == 0)
 		status = 0;
 	else
@@ -331,7 +367,9 @@ bool launch_is_over(const struct launch *l, int wait_ms, siginfo_t *how)
 	struct pollfd end = { l->pidfd, POLLIN, 0 };
 
 	how->si_pid = 0;
-	return l->pidfd >= 0 && poll(&end, 1, wait_ms) > 0 && waitid(P_PIDFD, (id_t)l->pidfd, how, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && how->si_pid != 0;
+	return l->pidfd >= 0 && poll(&end, 1, wait_ms) > 0 &&
+		waitid(P_PIDFD, (id_t)l->pidfd, how, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		how->si_pid != 0;
 }
 
 void launch_explain(const struct launch *l, int wait_ms, struct error *err)
@@ -339,9 +377,14 @@ void launch_explain(const struct launch *l, int wait_ms, struct error *err)
 	siginfo_t how;
 
 	/* One that ends by itself has said why, or breaks what it is asked over. */
-	if (!launch_is_over(l, wait_ms, &how) || (how.si_code == CLD_EXITED && err->sys_errno != EPIPE && err->sys_errno != ECONNRESET))
+	if (!launch_is_over(l, wait_ms, &how) ||
+		(how.si_code == CLD_EXITED && err->sys_errno != EPIPE &&
+			err->sys_errno != ECONNRESET))
 		return;
-	error_set(err, FAILURE_INIT_LOST, 0, "PID 1 of the sandbox (process %d) %s %d while it was set up", (int)how.si_pid, how.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", how.si_status);
+	error_set(err, FAILURE_INIT_LOST, 0,
+		"PID 1 of the sandbox (process %d) %s %d while it was set up", (int)how.si_pid,
+		how.si_code == CLD_EXITED ? "ended with status" : "was ended by signal",
+		how.si_status);
 }
 
 bool launch_close(struct launch *l, int wait_ms)
@@ -380,7 +423,8 @@ bool launch_close(struct launch *l, int wait_ms)
 /* The profile that AppArmor enforces on this process, as "name (enforce)". */
 static bool read_profile(char *profile, size_t size)
 {
-	static const char *const PLACES[] = { "/proc/self/attr/apparmor/current", "/proc/self/attr/current" };
+	static const char *const PLACES[] = { "/proc/self/attr/apparmor/current",
+		"/proc/self/attr/current" };
 	ssize_t length = -1;
 
 	for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES && length <= 0; i++) {
@@ -399,7 +443,10 @@ static bool read_profile(char *profile, size_t size)
 static bool is_refusal(enum failure code)
 {
 	static const enum failure CODES[] = {
-		FAILURE_USERNS_DENIED, FAILURE_MOUNT_DENIED, FAILURE_NETWORK_DENIED, FAILURE_SECCOMP_DENIED,
+		FAILURE_USERNS_DENIED,
+		FAILURE_MOUNT_DENIED,
+		FAILURE_NETWORK_DENIED,
+		FAILURE_SECCOMP_DENIED,
 	};
 
 	for (size_t i = 0; i < sizeof CODES / sizeof *CODES; i++)
@@ -417,7 +464,9 @@ void refusal_explain(struct error *err)
 	if (!is_refusal(before.code))
 		return;
 	if (error == EACCES && read_profile(profile, sizeof profile))
-		error_set(err, FAILURE_PROFILE_DENIED, error, "%s; the profile is %s", before.context, profile);
-	else if ((error == EPERM || error == ENOSYS || error == EAFNOSUPPORT) && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
+		error_set(err, FAILURE_PROFILE_DENIED, error, "%s; the profile is %s",
+			before.context, profile);
+	else if ((error == EPERM || error == ENOSYS || error == EAFNOSUPPORT) &&
+		prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER)
 		error_set(err, FAILURE_CALL_FILTERED, error, "%s", before.context);
 }

@@ -21,16 +21,16 @@ struct launch {
 	/* in the caller's namespace; for messages and cgroups, never for signals */
 	pid_t pid;
 	int pidfd;
-	int control;       /* SOCK_SEQPACKET; non-blocking for reading is up to the caller */
-	uint32_t layers;   /* the namespaces that were made */
+	int control;     /* SOCK_SEQPACKET; non-blocking for reading is up to the caller */
+	uint32_t layers; /* the namespaces that were made */
 };
 
 struct launch_request {
 	/* OWN_INIT, or another helper that takes its socket on descriptor 3 */
 	enum own_file program;
 	bool has_namespaces;
-	bool host_network;  /* but not this one */
-	int standard[3];    /* become 0, 1, 2; kept by the caller */
+	bool host_network; /* but not this one */
+	int standard[3];   /* become 0, 1, 2; kept by the caller */
 	/* the program's id as it sees it, and what that is on the host */
 	uid_t inside_uid, outside_uid;
 	gid_t inside_gid, outside_gid;

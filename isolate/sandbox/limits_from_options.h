@@ -10,7 +10,8 @@
 #include "isolate/sandbox/plan_build.h"
 
 /* Fills the limits, and the record's words for what enforces each. */
-void limits_from_options(const struct sandbox_request *in, struct confine_limits *l, struct confinement *c);
+void limits_from_options(
+	const struct sandbox_request *in, struct confine_limits *l, struct confinement *c);
 
 /*
  * Bytes that a sandbox may have in memory in all: what its processes hold, which PID 1 keeps to

@@ -39,15 +39,15 @@
 #define SCRIPT_DIRECTORY "/run/cordon/script"
 #define ROOT_BYTES (4u << 20)
 
-static const char BOOT[] =
-	"import sys\n"
-	"if sys.version_info < (3, 9): sys.stderr.write('Python %d.%d is older than 3.9' % sys.version_info[:2]); sys.exit(79)\n"
-	"sys.path.insert(0, sys.argv[1])\n"
-	"try: import _cordon\n"
-	"except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
-	"del sys.path[0]\n"
-	"if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
-	"_cordon.serve(3, sys.argv[2])\n";
+static const char BOOT[] = "import sys\n"
+			   "if sys.version_info < (3, 9): sys.stderr.write('Python %d.%d is older "
+			   "than 3.9' % sys.version_info[:2]); sys.exit(79)\n"
+			   "sys.path.insert(0, sys.argv[1])\n"
+			   "try: import _cordon\n"
+			   "except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
+			   "del sys.path[0]\n"
+			   "if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
+			   "_cordon.serve(3, sys.argv[2])\n";
 
 static const char *base_name(const char *path)
 {
@@ -59,7 +59,8 @@ static const char *base_name(const char *path)
 /*
  * Opens the files to copy in; their descriptors go with message fds, their names into the plan b.
  */
-static int add_copies(struct plan_builder *b, const struct options *o, int *fds, size_t *count, struct error *err)
+static int add_copies(
+	struct plan_builder *b, const struct options *o, int *fds, size_t *count, struct error *err)
 {
 	for (size_t i = 0; i < o->copy_in.count; i++) {
 		const char *path = o->copy_in.items[i];
@@ -67,11 +68,17 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 		struct stat st;
 
 		if (fd < 0)
-			return error_set(err, FAILURE_PATH_MISSING, errno, "opening %s, to copy it in", path);
-		if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !*base_name(path) || *count >= MESSAGE_MAX_FDS) {
+			return error_set(err, FAILURE_PATH_MISSING, errno,
+				"opening %s, to copy it in", path);
+		if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !*base_name(path) ||
+			*count >= MESSAGE_MAX_FDS) {
 			close(fd);
-			return error_set(err, FAILURE_BAD_INPUT, 0, *count >= MESSAGE_MAX_FDS ? "too many files to copy in (at %s)" :
-					 "%s is not a regular file, and only those are copied in; show a directory with --ro", path);
+			return error_set(err, FAILURE_BAD_INPUT, 0,
+				*count >= MESSAGE_MAX_FDS
+					? "too many files to copy in (at %s)"
+					: "%s is not a regular file, and only those are copied in; "
+					  "show a directory with --ro",
+				path);
 		}
 		plan_add_copy(b, base_name(path), (unsigned)*count, st.st_mode & 0777);
 		fds[(*count)++] = fd;
@@ -79,13 +86,14 @@ static int add_copies(struct plan_builder *b, const struct options *o, int *fds,
 	return 0;
 }
 
-static int add_python(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, const struct python *python,
-		      struct error *err)
+static int add_python(const struct sandbox_request *in, struct plan_builder *b,
+	struct sandbox_plan *out, const struct python *python, struct error *err)
 {
 	for (size_t i = 0; in->isolation->has_own_root && i < python->tree_count; i++)
 		if (python->is_link[i])
 			plan_add_bind(b, python->trees[i], python->trees[i], PLAN_BIND_LIKE_HOST);
-		else if (runtime_add_tree(b, python->trees[i], python->trees[i], runtime_flags(in->options), &out->spawn, err) < 0)
+		else if (runtime_add_tree(b, python->trees[i], python->trees[i],
+				 runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
 	b->head.command = plan_add_text(b, python->path, strlen(python->path));
 	plan_add_argument(b, python->path);
@@ -93,14 +101,18 @@ static int add_python(const struct sandbox_request *in, struct plan_builder *b, 
 }
 
 /* Many paths are too much for a small stack. */
-static int python_for(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
+static int python_for(const struct sandbox_request *in, struct plan_builder *b,
+	struct sandbox_plan *out, struct error *err)
 {
 	struct python *python = malloc(sizeof *python);
 	int status;
 
 	if (!python)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
-	status = python_find(in->options->python, python, err) < 0 ? -1 : add_python(in, b, out, python, err);
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "looking for the interpreter");
+	status = python_find(in->options->python, python, err) < 0
+		? -1
+		: add_python(in, b, out, python, err);
 	free(python);
 	return status;
 }
@@ -132,7 +144,8 @@ static int memory_file(const void *bytes, size_t length, struct error *err)
 	return fd;
 }
 
-static int plan_build_script(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
+static int plan_build_script(const struct sandbox_request *in, struct plan_builder *b,
+	struct sandbox_plan *out, struct error *err)
 {
 	const struct program *p = in->program;
 	const char *name = p->name && *base_name(p->name) ? base_name(p->name) : "script.py";
@@ -176,22 +189,27 @@ static void add_joined(struct plan_builder *b, const char *name, const struct st
 }
 
 /* The request to the runner: the body's parts, and the files to copy in. */
-static int plan_build_request(const struct sandbox_request *in, struct sandbox_plan *out, struct error *err)
+static int plan_build_request(
+	const struct sandbox_request *in, struct sandbox_plan *out, struct error *err)
 {
 	const struct options *o = in->options;
 	struct plan_builder b;
 
 	plan_begin(&b);
 	b.head.output_limit = (uint64_t)o->output_limit_bytes;
-	b.head.body_flags = (in->flags & EXECUTE_VALIDATE_ONLY ? REQUEST_VALIDATE_ONLY : 0) | (in->flags & EXECUTE_SKIP_VALIDATION ? REQUEST_SKIP_VALIDATION : 0);
+	b.head.body_flags = (in->flags & EXECUTE_VALIDATE_ONLY ? REQUEST_VALIDATE_ONLY : 0) |
+		(in->flags & EXECUTE_SKIP_VALIDATION ? REQUEST_SKIP_VALIDATION : 0);
 	plan_add_file(&b, REQUEST_SOURCE, in->program->text, in->program->length);
-	plan_add_file(&b, REQUEST_ARGS, o->args_json ? o->args_json : "", o->args_json ? strlen(o->args_json) : 0);
-	plan_add_file(&b, REQUEST_RETURN, o->return_expr ? o->return_expr : "", o->return_expr ? strlen(o->return_expr) : 0);
+	plan_add_file(&b, REQUEST_ARGS, o->args_json ? o->args_json : "",
+		o->args_json ? strlen(o->args_json) : 0);
+	plan_add_file(&b, REQUEST_RETURN, o->return_expr ? o->return_expr : "",
+		o->return_expr ? strlen(o->return_expr) : 0);
 	add_joined(&b, REQUEST_ALLOW, &o->allow);
 	add_joined(&b, REQUEST_PERMIT, &o->permit);
 	out->request_fds[0] = -1;
 	out->request_fd_count = 1;
-	if (!(in->flags & EXECUTE_VALIDATE_ONLY) && add_copies(&b, o, out->request_fds, &out->request_fd_count, err) < 0) {
+	if (!(in->flags & EXECUTE_VALIDATE_ONLY) &&
+		add_copies(&b, o, out->request_fds, &out->request_fd_count, err) < 0) {
 		plan_abandon(&b);
 		return -1;
 	}
@@ -203,12 +221,14 @@ static int plan_build_request(const struct sandbox_request *in, struct sandbox_p
  * Tier subprocess: the program's user may not be able to reach the runner where it is installed, so
  * a copy lies in the workspace until it is loaded.
  */
-static int lend_runner(struct plan_builder *b, const char *runner, struct sandbox_plan *out, struct error *err)
+static int lend_runner(
+	struct plan_builder *b, const char *runner, struct sandbox_plan *out, struct error *err)
 {
 	int fd = open(runner, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return error_set(err, FAILURE_HELPER_MISSING, errno, "opening the runner %s", runner);
+		return error_set(
+			err, FAILURE_HELPER_MISSING, errno, "opening the runner %s", runner);
 	plan_add_copy(b, "_cordon.so", (unsigned)out->fd_count, 0500);
 	out->fds[out->fd_count++] = fd;
 	return 0;
@@ -219,7 +239,8 @@ static int lend_runner(struct plan_builder *b, const char *runner, struct sandbo
  * of its site directories (-S): its children do that, and import what is to be preloaded, once they
  * are confined.
  */
-static int plan_build_runner(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct error *err)
+static int plan_build_runner(const struct sandbox_request *in, struct plan_builder *b,
+	struct sandbox_plan *out, struct error *err)
 {
 	char runner[PATH_MAX], directory[PATH_MAX];
 	struct buffer preload = BUFFER_INIT;
@@ -245,14 +266,16 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 		plan_add_argument(b, "lent");
 	buffer_free(&preload);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the runner's socket");
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the runner's socket");
 	out->runner_socket = pair[0];
 	b->head.runner_fd_index = (int32_t)out->fd_count;
 	out->fds[out->fd_count++] = pair[1];
 	return plan_build_request(in, out, err);
 }
 
-static int plan_build_command(const struct sandbox_request *in, struct plan_builder *b, struct error *err)
+static int plan_build_command(
+	const struct sandbox_request *in, struct plan_builder *b, struct error *err)
 {
 	char *const *argv = in->program->argv;
 
@@ -276,8 +299,10 @@ static int name_workspace(struct sandbox_plan *out, struct error *err)
 	if (!base || base[0] != '/' || strlen(base) > 3000)
 		base = "/tmp";
 	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "naming a working directory");
-	snprintf(out->workspace, sizeof out->workspace, "%.3000s/cordon-%016llx", base, (unsigned long long)random);
+		return error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "naming a working directory");
+	snprintf(out->workspace, sizeof out->workspace, "%.3000s/cordon-%016llx", base,
+		(unsigned long long)random);
 	return 0;
 }
 
@@ -296,9 +321,11 @@ static bool shown_directory(const struct options *o, char path[PATH_MAX])
 		size_t length = realpath(o->ro[i].source, source) ? strlen(source) : 0;
 		int written;
 
-		if (length <= deepest || strncmp(here, source, length) != 0 || (length > 1 && here[length] != '/' && here[length] != '\0'))
+		if (length <= deepest || strncmp(here, source, length) != 0 ||
+			(length > 1 && here[length] != '/' && here[length] != '\0'))
 			continue;
-		written = snprintf(path, PATH_MAX, "%s%s%s", o->ro[i].target, length > 1 ? "" : "/", here + length);
+		written = snprintf(path, PATH_MAX, "%s%s%s", o->ro[i].target, length > 1 ? "" : "/",
+			here + length);
 		if (written > 0 && written < PATH_MAX)
 			deepest = length;
 	}
@@ -309,13 +336,15 @@ static bool shown_directory(const struct options *o, char path[PATH_MAX])
  * Where the program starts. What was asked for must be there; the caller's own directory may be
  * hidden.
  */
-static void choose_directory(const struct sandbox_request *in, struct plan_builder *b, const char *workspace)
+static void choose_directory(
+	const struct sandbox_request *in, struct plan_builder *b, const char *workspace)
 {
 	char shown[PATH_MAX];
 
 	if (in->options->cwd) {
 		b->head.directory = plan_add_text(b, in->options->cwd, strlen(in->options->cwd));
-	} else if (in->isolation->has_own_root && in->program->kind != PROGRAM_BODY && shown_directory(in->options, shown)) {
+	} else if (in->isolation->has_own_root && in->program->kind != PROGRAM_BODY &&
+		shown_directory(in->options, shown)) {
 		b->head.directory = plan_add_text(b, shown, strlen(shown));
 		b->head.otherwise = plan_add_text(b, workspace, strlen(workspace));
 	} else {
@@ -323,7 +352,8 @@ static void choose_directory(const struct sandbox_request *in, struct plan_build
 	}
 }
 
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result, struct error *err)
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result,
+	struct error *err)
 {
 	struct confinement *c = &result->confinement;
 	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
@@ -424,7 +454,8 @@ void plan_build_free(struct sandbox_plan *c)
  */
 
 /* One NAME=VALUE; a later one takes the place of an earlier one of the same name. */
-static int set_variable(struct string_list *env, const char *name, size_t name_length, const char *value)
+static int set_variable(
+	struct string_list *env, const char *name, size_t name_length, const char *value)
 {
 	char *line = NULL, **grown;
 
@@ -446,10 +477,14 @@ static int set_variable(struct string_list *env, const char *name, size_t name_l
 	return 0;
 }
 
-static int collect_environment(struct string_list *env, const struct options *o, const char *home, const char *temporary)
+static int collect_environment(
+	struct string_list *env, const struct options *o, const char *home, const char *temporary)
 {
 	const char *const own[][2] = {
-		{ "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "LANG", "C.UTF-8" }, { "HOME", home }, { "TMPDIR", temporary },
+		{ "PATH", "/usr/local/bin:/usr/bin:/bin" },
+		{ "LANG", "C.UTF-8" },
+		{ "HOME", home },
+		{ "TMPDIR", temporary },
 		{ "TERM", o->tty ? getenv("TERM") : NULL },
 	};
 
@@ -459,25 +494,30 @@ static int collect_environment(struct string_list *env, const struct options *o,
 	for (size_t i = 0; i < o->inherit_env.count; i++) {
 		const char *name = o->inherit_env.items[i], *value = getenv(name);
 
-		if (value && strcmp(name, TRACE_VARIABLE) != 0 && set_variable(env, name, strlen(name), value) < 0)
+		if (value && strcmp(name, TRACE_VARIABLE) != 0 &&
+			set_variable(env, name, strlen(name), value) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < o->env.count; i++) {
 		const char *equals = strchr(o->env.items[i], '=');
 
-		if (equals && set_variable(env, o->env.items[i], (size_t)(equals - o->env.items[i]), equals + 1) < 0)
+		if (equals &&
+			set_variable(env, o->env.items[i], (size_t)(equals - o->env.items[i]),
+				equals + 1) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int environment_add(struct plan_builder *b, const struct options *o, const char *home, const char *temporary, struct error *err)
+int environment_add(struct plan_builder *b, const struct options *o, const char *home,
+	const char *temporary, struct error *err)
 {
 	struct string_list env = { NULL, 0 };
 	int status = collect_environment(&env, o, home, temporary);
 
 	if (status < 0)
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the program's environment");
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"making the program's environment");
 	for (size_t i = 0; i < env.count; i++) {
 		if (status == 0)
 			plan_add_environment(b, env.items[i]);

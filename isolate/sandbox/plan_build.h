@@ -12,10 +12,10 @@
 #include "isolate/wire/init_plan.h"
 
 struct sandbox_plan {
-	int fds[MESSAGE_MAX_FDS];      /* plan first, then what goes with it */
+	int fds[MESSAGE_MAX_FDS]; /* plan first, then what goes with it */
 	size_t fd_count;
 	/* bodies only */
-	int runner_socket;             /* our end */
+	int runner_socket; /* our end */
 	struct runner_spawn spawn;
 	int request_fds[MESSAGE_MAX_FDS];
 	size_t request_fd_count;
@@ -27,7 +27,7 @@ struct sandbox_plan {
 	 */
 	size_t scratch[PLAN_SCRATCH_MAX];
 	size_t scratch_count;
-	size_t view_index;             /* where its mount goes among fds */
+	size_t view_index; /* where its mount goes among fds */
 	/* tier subprocess: the directory made for this run; "" otherwise */
 	char workspace[4096];
 };
@@ -35,10 +35,10 @@ struct sandbox_plan {
 struct sandbox_request {
 	const struct options *options;
 	const struct program *program;
-	unsigned flags;                /* enum execute_flags */
+	unsigned flags; /* enum execute_flags */
 	const struct isolation *isolation;
-	bool events;                   /* are wanted */
-	bool cgroup;                   /* a cgroup holds memory and processes */
+	bool events; /* are wanted */
+	bool cgroup; /* a cgroup holds memory and processes */
 	uid_t outside_uid;
 	gid_t outside_gid;
 	unsigned rows, columns;
@@ -49,7 +49,8 @@ struct sandbox_request {
  * files. Sets the limits' words and notes in result->confinement, and which trees are not logged in
  * result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
  */
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result, struct error *err);
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result,
+	struct error *err);
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
 void plan_build_free(struct sandbox_plan *c);
@@ -61,6 +62,7 @@ void plan_build_free(struct sandbox_plan *c);
  * and what was named (--inherit-env, --env). Nothing else of the caller's. Returns 0, or -1 with
  * RESOURCES_EXHAUSTED.
  */
-int environment_add(struct plan_builder *b, const struct options *o, const char *home, const char *temporary, struct error *err);
+int environment_add(struct plan_builder *b, const struct options *o, const char *home,
+	const char *temporary, struct error *err);
 
 #endif

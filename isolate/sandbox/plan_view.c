@@ -45,11 +45,17 @@ static int check_places(const struct options *o, struct error *err)
 
 			if (strcmp(o->ro[i].target, o->ro[j].target) != 0)
 				continue;
-			if ((strcmp(o->ro[i].source, o->ro[j].source) == 0 || (stat(o->ro[i].source, &a) == 0 && stat(o->ro[j].source, &b) == 0 &&
-													      a.st_dev == b.st_dev && a.st_ino == b.st_ino)))
+			if ((strcmp(o->ro[i].source, o->ro[j].source) == 0 ||
+				    (stat(o->ro[i].source, &a) == 0 &&
+					    stat(o->ro[j].source, &b) == 0 &&
+					    a.st_dev == b.st_dev && a.st_ino == b.st_ino)))
 				continue;
-			return error_set(err, FAILURE_BAD_OPTION, 0, "%s%s and %s%s would both be shown at %s, one over the other; give each a place of its own with SRC:DST",
-					 o->ro[i].scratch ? "--scratch " : "--ro ", o->ro[i].source, o->ro[j].scratch ? "--scratch " : "--ro ", o->ro[j].source, o->ro[j].target);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"%s%s and %s%s would both be shown at %s, one over the other; give "
+				"each a place of its own with SRC:DST",
+				o->ro[i].scratch ? "--scratch " : "--ro ", o->ro[i].source,
+				o->ro[j].scratch ? "--scratch " : "--ro ", o->ro[j].source,
+				o->ro[j].target);
 		}
 	return 0;
 }
@@ -64,11 +70,16 @@ static int check_export(const struct options *o, struct error *err)
 	for (size_t i = 0; o->export_dir && i < o->ro_count; i++) {
 		if (!o->ro[i].scratch)
 			continue;
-		if (snprintf(path, sizeof path, "%s/" SCRATCH_LAYER "%u/changes.txt", o->export_dir, ++layers) >= (int)sizeof path)
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: the path of the directory is too long");
+		if (snprintf(path, sizeof path, "%s/" SCRATCH_LAYER "%u/changes.txt", o->export_dir,
+			    ++layers) >= (int)sizeof path)
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"--export: the path of the directory is too long");
 		*strrchr(path, '/') = '\0';
 		if (lstat(path, &st) == 0)
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--export: %s is there already; move it away, or name another directory", path);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"--export: %s is there already; move it away, or name another "
+				"directory",
+				path);
 	}
 	return 0;
 }
@@ -76,24 +87,39 @@ static int check_export(const struct options *o, struct error *err)
 int plan_view_check(const struct sandbox_request *in, struct error *err)
 {
 	const struct options *o = in->options;
-	const char *option = o->hide.count ? "hide" : o->mask.count ? "mask" : has_scratch(o) ? "scratch" : NULL;
+	const char *option = o->hide.count ? "hide"
+		: o->mask.count            ? "mask"
+		: has_scratch(o)           ? "scratch"
+					   : NULL;
 
 	if (check_places(o, err) < 0 || check_export(o, err) < 0)
 		return -1;
 	if (o->host_sockets.count && !in->isolation->has_own_root)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket needs a root of its own, and the tier subprocess reaches the host's sockets as they are");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--host-socket needs a root of its own, and the tier subprocess reaches "
+			"the host's sockets as they are");
 	if (!option && in->isolation->has_own_root)
 		return 0;
 	if (!option)
 		option = o->view == VIEW_FUSE ? "view" : NULL;
 	if (!in->isolation->has_own_root && option)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs a root of its own, and the tier subprocess shows the host's files as they are", option);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--%s needs a root of its own, and the tier subprocess shows the host's "
+			"files as they are",
+			option);
 	if (in->isolation->has_own_root && o->view == VIEW_BIND)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--%s needs FUSE: --view bind shows everything below a named path as it is, read-only", option);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--%s needs FUSE: --view bind shows everything below a named path as it "
+			"is, read-only",
+			option);
 	if (o->mask.count && o->ro_count == 0)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--mask: nothing is named, so there is no file to stand in for; name its directory with --ro");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--mask: nothing is named, so there is no file to stand in for; name its "
+			"directory with --ro");
 	if (o->hide.count && o->ro_count == 0 && o->view == VIEW_MIXED)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "--hide: nothing is named, so there is nothing to hide: the system runtime is shown as it is (--view fuse hides there, too)");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"--hide: nothing is named, so there is nothing to hide: the system runtime "
+			"is shown as it is (--view fuse hides there, too)");
 	return has_scratch(o) ? scratch_check(-1, err) : 0;
 }
 
@@ -132,7 +158,8 @@ static bool is_below(const char *path, const char *directory)
 }
 
 /* Every place that lies in another one's tree of the view. */
-static void add_places(const struct plan_builder *b, const struct plan_bind *rows, size_t count, struct plan_builder *config)
+static void add_places(const struct plan_builder *b, const struct plan_bind *rows, size_t count,
+	struct plan_builder *config)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *outer = text_of(b, rows[i].target);
@@ -144,7 +171,8 @@ static void add_places(const struct plan_builder *b, const struct plan_bind *row
 			struct stat st;
 
 			if (is_below(inner, outer) && stat(text_of(b, rows[j].source), &st) == 0)
-				plan_add_copy(config, inner + strlen(outer) + 1, rows[i].view, S_ISDIR(st.st_mode));
+				plan_add_copy(config, inner + strlen(outer) + 1, rows[i].view,
+					S_ISDIR(st.st_mode));
 		}
 	}
 }
@@ -172,7 +200,7 @@ static void note_scratch(const struct options *o, const char *target, struct san
 }
 
 static void begin_config(const struct sandbox_request *in, const struct confine_limits *limits,
-			 struct plan_builder *config)
+	struct plan_builder *config)
 {
 	const char *home = getenv("HOME");
 
@@ -181,12 +209,13 @@ static void begin_config(const struct sandbox_request *in, const struct confine_
 	config->head.inside_gid = in->outside_gid;
 	config->head.limits.uid = limits->uid;
 	config->head.limits.gid = limits->gid;
-	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) | (in->events ? CONFIG_SEND_OPENS : 0);
+	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) |
+		(in->events ? CONFIG_SEND_OPENS : 0);
 	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
 }
 
-int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out, struct confinement *c, struct view_summary *summary,
-		 struct error *err)
+int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out,
+	struct confinement *c, struct view_summary *summary, struct error *err)
 {
 	struct plan_bind *rows = (struct plan_bind *)(void *)b->binds.data;
 	size_t count = b->binds.length / sizeof *rows;
@@ -194,7 +223,8 @@ int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct s
 	uint32_t number = 0;
 
 	if (b->binds.failed || b->bytes.failed)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "building the plan of the sandbox");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"building the plan of the sandbox");
 	begin_config(in, &out->spawn.limits, &config);
 	for (size_t i = 0; i < count; i++)
 		number += rows[i].flags & PLAN_BIND_VIEW ? 1 : 0;
@@ -202,8 +232,10 @@ int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct s
 		sort(b, rows, count);
 	number = 0;
 	for (size_t i = 0; i < count; i++) {
-		const char *source = text_of(b, rows[i].source), *target = text_of(b, rows[i].target);
-		unsigned flags = (rows[i].flags & PLAN_BIND_RUNTIME ? CONFIG_TREE_RUNTIME : 0) | (rows[i].flags & PLAN_BIND_OPTIONAL ? CONFIG_TREE_OPTIONAL : 0);
+		const char *source = text_of(b, rows[i].source),
+			   *target = text_of(b, rows[i].target);
+		unsigned flags = (rows[i].flags & PLAN_BIND_RUNTIME ? CONFIG_TREE_RUNTIME : 0) |
+			(rows[i].flags & PLAN_BIND_OPTIONAL ? CONFIG_TREE_OPTIONAL : 0);
 		struct stat st;
 
 		if (rows[i].flags & PLAN_BIND_VIEW) {
@@ -277,7 +309,9 @@ static char *expand(const char *text, bool is_path)
 	else if (text[0] == '/' || (!is_path && !from_here))
 		whole = strdup(text);
 	else
-		whole = (here = getcwd(NULL, 0)) ? join(here, strncmp(text, "./", 2) == 0 ? text + 2 : text) : NULL;
+		whole = (here = getcwd(NULL, 0))
+			? join(here, strncmp(text, "./", 2) == 0 ? text + 2 : text)
+			: NULL;
 	free(here);
 	if (whole)
 		squeeze(whole);
@@ -288,14 +322,16 @@ static bool lies_in(const char *path, const char *directory)
 {
 	size_t length = strlen(directory);
 
-	return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+	return strncmp(path, directory, length) == 0 &&
+		(path[length] == '/' || path[length] == '\0');
 }
 
 /*
  * The tree that is shown as a bind and has everything in it that a pattern can match; NULL when
  * there is none, or a tree of the view has it, too.
  */
-static const char *bound_tree(const char *pattern, const struct plan_bind *rows, size_t count, const struct plan_builder *b)
+static const char *bound_tree(const char *pattern, const struct plan_bind *rows, size_t count,
+	const struct plan_builder *b)
 {
 	char *directory = strdup(pattern), *real = NULL, *slash = NULL;
 	const char *found = NULL;
@@ -324,37 +360,52 @@ static const char *bound_tree(const char *pattern, const struct plan_bind *rows,
  * The tree whose place inside the sandbox a pattern speaks of, where the host has no such path;
  * NULL when it may be one of the host's.
  */
-static const struct plan_bind *place_meant(const char *pattern, const struct plan_bind *rows, size_t count, const struct plan_builder *b)
+static const struct plan_bind *place_meant(const char *pattern, const struct plan_bind *rows,
+	size_t count, const struct plan_builder *b)
 {
 	const struct plan_bind *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *source = b->bytes.data + rows[i].source.offset, *target = b->bytes.data + rows[i].target.offset;
+		const char *source = b->bytes.data + rows[i].source.offset,
+			   *target = b->bytes.data + rows[i].target.offset;
 
 		if (lies_in(pattern, source))
 			return NULL;
-		if ((rows[i].flags & PLAN_BIND_VIEW) && strcmp(source, target) != 0 && lies_in(pattern, target) && access(target, F_OK) != 0)
+		if ((rows[i].flags & PLAN_BIND_VIEW) && strcmp(source, target) != 0 &&
+			lies_in(pattern, target) && access(target, F_OK) != 0)
 			found = &rows[i];
 	}
 	return found;
 }
 
-static int add_pattern(const char *item, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err)
+static int add_pattern(const char *item, const struct plan_bind *rows, size_t count,
+	const struct plan_builder *b, struct plan_builder *config, struct error *err)
 {
 	char *pattern = expand(item, false);
-	const char *fault = pattern ? glob_fault(pattern) : NULL, *tree = pattern && !fault && pattern[0] == '/' ? bound_tree(pattern, rows, count, b) : NULL;
-	const struct plan_bind *place = pattern && pattern[0] == '/' ? place_meant(pattern, rows, count, b) : NULL;
+	const char *fault = pattern ? glob_fault(pattern) : NULL,
+		   *tree = pattern && !fault && pattern[0] == '/'
+		? bound_tree(pattern, rows, count, b)
+		: NULL;
+	const struct plan_bind *place =
+		pattern && pattern[0] == '/' ? place_meant(pattern, rows, count, b) : NULL;
 	int status = 0;
 
 	if (!pattern || !pattern[strspn(pattern, "/")])
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" names nothing", item);
+		status =
+			error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" names nothing", item);
 	else if (fault)
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" has %s", item, fault);
+		status =
+			error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" has %s", item, fault);
 	else if (place)
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" is a path inside the sandbox, and rules go by the host's; write it below %s", item,
-				   b->bytes.data + place->source.offset);
+		status = error_set(err, FAILURE_BAD_OPTION, 0,
+			"--hide: \"%s\" is a path inside the sandbox, and rules go by the host's; "
+			"write it below %s",
+			item, b->bytes.data + place->source.offset);
 	else if (tree)
-		status = error_set(err, FAILURE_BAD_OPTION, 0, "--hide: \"%s\" lies in %s, which is shown as it is and where nothing can be hidden; --view fuse hides there, too", item, tree);
+		status = error_set(err, FAILURE_BAD_OPTION, 0,
+			"--hide: \"%s\" lies in %s, which is shown as it is and where nothing can "
+			"be hidden; --view fuse hides there, too",
+			item, tree);
 	else
 		plan_add_argument(config, pattern);
 	free(pattern);
@@ -367,7 +418,8 @@ static int add_pattern(const char *item, const struct plan_bind *rows, size_t co
  */
 static char kind_of(const char *item, size_t length)
 {
-	char *beginning = strndup(item, length), *path = beginning ? expand(beginning, true) : NULL, kind = 0;
+	char *beginning = strndup(item, length), *path = beginning ? expand(beginning, true) : NULL,
+	     kind = 0;
 	struct stat st;
 
 	if (path && lstat(path, &st) == 0)
@@ -385,7 +437,9 @@ static const char *end_of_file(const char *item)
 {
 	const char *base = item, *found;
 
-	for (const char *slash = strchr(item + 1, '/'); slash && kind_of(item, (size_t)(slash - item)) == 'd'; slash = strchr(slash + 1, '/'))
+	for (const char *slash = strchr(item + 1, '/');
+		slash && kind_of(item, (size_t)(slash - item)) == 'd';
+		slash = strchr(slash + 1, '/'))
 		base = slash;
 	found = strchr(base, '=');
 	for (const char *next = found; next && next - item < PATH_MAX; next = strchr(next + 1, '='))
@@ -397,8 +451,10 @@ static const char *end_of_file(const char *item)
 static int add_stand_in(const char *item, struct plan_builder *config, struct error *err)
 {
 	const char *equals = end_of_file(item);
-	char *file = strndup(item, (size_t)(equals - item)), *path = file ? expand(file, true) : NULL;
-	int status = path ? 0 : error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up --mask");
+	char *file = strndup(item, (size_t)(equals - item)),
+	     *path = file ? expand(file, true) : NULL;
+	int status =
+		path ? 0 : error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up --mask");
 
 	if (path)
 		plan_add_file(config, path, equals + 1, strlen(equals + 1));
@@ -407,7 +463,8 @@ static int add_stand_in(const char *item, struct plan_builder *config, struct er
 	return status;
 }
 
-int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count, const struct plan_builder *b, struct plan_builder *config, struct error *err)
+int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count,
+	const struct plan_builder *b, struct plan_builder *config, struct error *err)
 {
 	for (size_t i = 0; i < o->hide.count; i++)
 		if (add_pattern(o->hide.items[i], rows, count, b, config, err) < 0)

@@ -35,7 +35,8 @@
  */
 static uint32_t without_event(struct execution *x, uint32_t refused)
 {
-	uint64_t emitted = x->result->hosts.total - x->hosts_emitted, known = x->hosts_owed + emitted;
+	uint64_t emitted = x->result->hosts.total - x->hosts_emitted,
+		 known = x->hosts_owed + emitted;
 	int64_t now_us = clock_now_us();
 
 	if (emitted > 0)
@@ -78,7 +79,8 @@ static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 		x->first_us += (uint64_t)(clock_now_us() - x->paused_us);
 	}
 	x->paused = paused;
-	loop_set_timer(x, !paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
+	loop_set_timer(x,
+		!paused && x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
 	event_log_paused(x->log, paused, loop_elapsed_us(x), time_ns);
 }
 
@@ -133,7 +135,8 @@ static void on_terminal(struct execution *x, int master)
 		return;
 	loop_watch(x, x->out.source, FROM_OUT);
 	terminal_begin(&x->terminal, x->streams->terminal);
-	if (x->terminal.fd >= 0 && stdin_relay_open_terminal(&x->input, x->terminal.fd, master) == 0)
+	if (x->terminal.fd >= 0 &&
+		stdin_relay_open_terminal(&x->input, x->terminal.fd, master) == 0)
 		loop_relay_input(x, false);
 }
 
@@ -143,19 +146,21 @@ static void on_terminal(struct execution *x, int master)
  */
 static void take_scratch(struct execution *x, int *fds, size_t count)
 {
-	for (size_t i = x->plan.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1; i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
+	for (size_t i = x->plan.spawn.limits.flags & LIMIT_TERMINAL ? 2 : 1;
+		i < count && x->scratch_count < PLAN_SCRATCH_MAX; i++) {
 		x->scratch[x->scratch_count++] = fds[i];
 		fds[i] = -1;
 	}
 }
 
-static void on_report(struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
+static void on_report(
+	struct execution *x, const struct report *r, int *fds, size_t count, bool inner)
 {
 	struct error why = { (enum failure)r->failure, r->error, "" };
 	bool of_program = inner || x->program->kind != PROGRAM_BODY;
 
-	trace("sandbox", "report from %s: %s, status %d, %zu descriptors", inner ? "the runner" : "init",
-	      report_word(r->kind), r->status, count);
+	trace("sandbox", "report from %s: %s, status %d, %zu descriptors",
+		inner ? "the runner" : "init", report_word(r->kind), r->status, count);
 	switch ((enum report_kind)r->kind) {
 	case REPORT_READY:
 		x->result->confinement.layers |= r->layers;
@@ -165,7 +170,8 @@ static void on_report(struct execution *x, const struct report *r, int *fds, siz
 			x->workspace = fds[0];
 			fds[0] = -1;
 		}
-		if (count > 1 && (x->plan.spawn.limits.flags & LIMIT_TERMINAL) && x->terminal.master < 0) {
+		if (count > 1 && (x->plan.spawn.limits.flags & LIMIT_TERMINAL) &&
+			x->terminal.master < 0) {
 			on_terminal(x, fds[1]);
 			fds[1] = -1;
 		}
@@ -223,7 +229,8 @@ bool reports_read(struct execution *x, int socket, bool inner)
 		size_t count;
 		ssize_t got;
 
-		got = message_receive(socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
+		got = message_receive(
+			socket, bytes, sizeof bytes, fds, sizeof fds / sizeof *fds, &count);
 		if (got < 0 && errno == EAGAIN)
 			return true;
 		/*
@@ -240,7 +247,8 @@ bool reports_read(struct execution *x, int socket, bool inner)
 			struct error why = ERROR_INIT;
 
 			loop_close(fds, count);
-			error_set(&why, FAILURE_INTERNAL, EPROTO, "reading a report from inside the sandbox: it is malformed");
+			error_set(&why, FAILURE_INTERNAL, EPROTO,
+				"reading a report from inside the sandbox: it is malformed");
 			loop_fail(x, &why);
 		}
 	}

@@ -28,20 +28,29 @@
 #define LONGEST_ERROR 8192
 #define LARGEST_REPLY ((off_t)3 << 30)
 
-static const struct json_gate_rules VALUE_RULES = { .max_depth = 1024, .allow_nul = true, .one_line = true };
-static const struct json_gate_rules DETAIL_RULES = { .max_bytes = 1 << 20, .max_depth = 16, .allow_nul = true, .must_be_object = true, .one_line = true };
+static const struct json_gate_rules VALUE_RULES = {
+	.max_depth = 1024, .allow_nul = true, .one_line = true
+};
+static const struct json_gate_rules DETAIL_RULES = { .max_bytes = 1 << 20,
+	.max_depth = 16,
+	.allow_nul = true,
+	.must_be_object = true,
+	.one_line = true };
 
 int runner_client_begin(struct sandbox_plan *c, const int standard[3], struct error *err)
 {
 	int pair[2], fds[RUNNER_SPAWN_FDS];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the socket of the execution");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making the socket of the execution");
 	fds[0] = pair[1];
 	memcpy(fds + 1, standard, 3 * sizeof *standard);
-	if (message_send(c->runner_socket, &c->spawn, sizeof c->spawn, fds, RUNNER_SPAWN_FDS) != 0 ||
-	    message_send(pair[0], "R", 1, c->request_fds, c->request_fd_count) != 0) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the request to the runner");
+	if (message_send(c->runner_socket, &c->spawn, sizeof c->spawn, fds, RUNNER_SPAWN_FDS) !=
+			0 ||
+		message_send(pair[0], "R", 1, c->request_fds, c->request_fd_count) != 0) {
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"sending the request to the runner");
 		close(pair[0]);
 		pair[0] = -1;
 	}
@@ -56,7 +65,9 @@ static void fail(struct record *r, const char *sentence)
 	buffer_free(&r->error);
 	buffer_free(&r->detail);
 	buffer_add_text(&r->error, sentence);
-	buffer_add_text(&r->detail, "{\"stage\":\"execute\",\"type\":\"ResultChannel\",\"message\":\"the program left no usable result\",\"line\":null,\"column\":null,\"traceback\":[]}");
+	buffer_add_text(&r->detail,
+		"{\"stage\":\"execute\",\"type\":\"ResultChannel\",\"message\":\"the program left "
+		"no usable result\",\"line\":null,\"column\":null,\"traceback\":[]}");
 }
 
 static void take_answer(const struct runner_answer *a, struct record *r)
@@ -65,21 +76,26 @@ static void take_answer(const struct runner_answer *a, struct record *r)
 	size_t length = a->field[BODY_ERROR].length;
 
 	if (a->verdict == BODY_SUCCEEDED) {
-		if (!json_gate_check(&VALUE_RULES, a->field[BODY_OUTPUT].bytes, a->field[BODY_OUTPUT].length, reason, sizeof reason)) {
-			snprintf(sentence, sizeof sentence, "ResultChannel: the result is not JSON: %s", reason);
+		if (!json_gate_check(&VALUE_RULES, a->field[BODY_OUTPUT].bytes,
+			    a->field[BODY_OUTPUT].length, reason, sizeof reason)) {
+			snprintf(sentence, sizeof sentence,
+				"ResultChannel: the result is not JSON: %s", reason);
 			fail(r, sentence);
 			return;
 		}
 		buffer_add(&r->output, a->field[BODY_OUTPUT].bytes, a->field[BODY_OUTPUT].length);
 		r->success = true;
 		if (a->field[BODY_DETAIL].length > 0)
-			r->note = "nothing was returned or called: the body only defines functions or classes";
+			r->note = "nothing was returned or called: the body only defines functions "
+				  "or classes";
 		return;
 	}
 	r->refused = a->verdict == BODY_REFUSED;
-	text_visible(&r->error, a->field[BODY_ERROR].bytes, length < LONGEST_ERROR ? length : LONGEST_ERROR, TEXT_ONE_LINE);
+	text_visible(&r->error, a->field[BODY_ERROR].bytes,
+		length < LONGEST_ERROR ? length : LONGEST_ERROR, TEXT_ONE_LINE);
 	if (a->field[BODY_DETAIL].length > 0 &&
-	    json_gate_check(&DETAIL_RULES, a->field[BODY_DETAIL].bytes, a->field[BODY_DETAIL].length, reason, sizeof reason))
+		json_gate_check(&DETAIL_RULES, a->field[BODY_DETAIL].bytes,
+			a->field[BODY_DETAIL].length, reason, sizeof reason))
 		buffer_add(&r->detail, a->field[BODY_DETAIL].bytes, a->field[BODY_DETAIL].length);
 }
 
@@ -109,13 +125,15 @@ static char *copy_of(int fd, size_t *length)
 	struct stat st;
 	char *copy;
 
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof head || st.st_size > LARGEST_REPLY ||
-	    !read_at(fd, (char *)&head, 0, sizeof head))
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+		st.st_size < (off_t)sizeof head || st.st_size > LARGEST_REPLY ||
+		!read_at(fd, (char *)&head, 0, sizeof head))
 		return NULL;
 	for (int i = 0; i < BODY_FIELDS; i++) {
 		uint64_t room = (uint64_t)st.st_size - sizeof head;
 
-		if (head.field[i].offset > room || head.field[i].length > room - head.field[i].offset)
+		if (head.field[i].offset > room ||
+			head.field[i].length > room - head.field[i].offset)
 			return NULL;
 		if (sizeof head + head.field[i].offset + head.field[i].length > end)
 			end = sizeof head + (size_t)(head.field[i].offset + head.field[i].length);
@@ -136,8 +154,11 @@ void runner_client_take(const void *bytes, size_t length, bool refused, struct r
 {
 	struct runner_answer answer;
 
-	if (!runner_reply_parse(bytes, length, &answer) || (answer.verdict != BODY_NO_VERDICT && refused != (answer.verdict == BODY_REFUSED)))
-		fail(r, "ResultChannel: the program damaged the memory in which its result is left");
+	if (!runner_reply_parse(bytes, length, &answer) ||
+		(answer.verdict != BODY_NO_VERDICT && refused != (answer.verdict == BODY_REFUSED)))
+		fail(r,
+			"ResultChannel: the program damaged the memory in which its result is "
+			"left");
 	else if (answer.verdict != BODY_NO_VERDICT)
 		take_answer(&answer, r);
 	else

@@ -40,7 +40,11 @@ enum {
  * holds no secrets in. COMMANDS_ONLY: of no use to a function body. COPIED: a small file, for which
  * a mount of its own would cost more than its text.
  */
-static const struct { const char *path; unsigned flags; const char *why; } RUNTIME[] = {
+static const struct {
+	const char *path;
+	unsigned flags;
+	const char *why;
+} RUNTIME[] = {
 	{ "/usr", 0, "programs and libraries" },
 	{ "/bin", LIKE_HOST, "programs" },
 	{ "/sbin", LIKE_HOST, "programs" },
@@ -75,22 +79,27 @@ static const struct { const char *path; unsigned flags; const char *why; } RUNTI
 	{ "/etc/gnucobol", OPTIONAL | COMMANDS_ONLY, "the COBOL compiler" },
 	{ "/etc/groff", OPTIONAL | COMMANDS_ONLY, "man(1)" },
 	{ "/etc/manpath.config", COPIED | COMMANDS_ONLY, "man(1)" },
-	{ "/etc/chromium.d", OPTIONAL | COMMANDS_ONLY, "Chromium's wrapper does not start without it" },
+	{ "/etc/chromium.d", OPTIONAL | COMMANDS_ONLY,
+		"Chromium's wrapper does not start without it" },
 };
 
 /* The same for commands, by patterns of names in /etc. */
-static const struct { const char *pattern, *why; } PATTERNS[] = {
+static const struct {
+	const char *pattern, *why;
+} PATTERNS[] = {
 	{ "java-*", "Java does not start without it" },
 	{ "ImageMagick-*", "without policy.xml all is allowed" },
 	{ "fpc*.cfg", "the Pascal compiler finds no units without it" },
 };
 
 /* Made up: names of hosts. */
-static const struct { const char *path, *content, *content_online; } ETC[] = {
+static const struct {
+	const char *path, *content, *content_online;
+} ETC[] = {
 	{ "/etc/hostname", "cordon\n", NULL },
 	{ "/etc/hosts", "127.0.0.1 localhost cordon\n::1 localhost\n", NULL },
 	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n",
-	  "passwd: files\ngroup: files\nhosts: files dns\n" },
+		"passwd: files\ngroup: files\nhosts: files dns\n" },
 };
 
 /*
@@ -143,7 +152,8 @@ static bool is_public(const char *path)
 static void add_runtime(struct plan_builder *b, const struct options *o, bool is_body)
 {
 	for (size_t i = 0; i < sizeof RUNTIME / sizeof *RUNTIME; i++) {
-		unsigned flags = (RUNTIME[i].flags & ~(unsigned)(COMMANDS_ONLY | COPIED)) | runtime_flags(o);
+		unsigned flags =
+			(RUNTIME[i].flags & ~(unsigned)(COMMANDS_ONLY | COPIED)) | runtime_flags(o);
 
 		if (is_body && (RUNTIME[i].flags & COMMANDS_ONLY))
 			continue;
@@ -164,16 +174,18 @@ static void add_runtime(struct plan_builder *b, const struct options *o, bool is
  */
 static void add_meminfo(struct plan_builder *b, const struct confine_limits *limits)
 {
-	static const char *const LINES[] = { "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached", "Active",
-					     "Inactive", "SwapTotal", "SwapFree", "Shmem", "Slab", "SReclaimable" };
+	static const char *const LINES[] = { "MemTotal", "MemFree", "MemAvailable", "Buffers",
+		"Cached", "SwapCached", "Active", "Inactive", "SwapTotal", "SwapFree", "Shmem",
+		"Slab", "SReclaimable" };
 	struct buffer text = BUFFER_INIT;
 	struct sysinfo host;
 
-	if (limits->memory_bytes == 0 || sysinfo(&host) != 0 || limits->memory_bytes >= (uint64_t)host.totalram * host.mem_unit)
+	if (limits->memory_bytes == 0 || sysinfo(&host) != 0 ||
+		limits->memory_bytes >= (uint64_t)host.totalram * host.mem_unit)
 		return;
 	for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++)
 		buffer_printf(&text, "%s:%*llu kB\n", LINES[i], (int)(23 - strlen(LINES[i])),
-			      i < 3 ? (unsigned long long)limits->memory_bytes / 1024 : 0);
+			i < 3 ? (unsigned long long)limits->memory_bytes / 1024 : 0);
 	if (!text.failed)
 		plan_add_file(b, "/" MOUNTS_MEMINFO, text.data, text.length);
 	buffer_free(&text);
@@ -186,22 +198,25 @@ static void add_accounts(struct plan_builder *b, const struct confine_limits *li
 {
 	char text[256];
 	int length = snprintf(text, sizeof text,
-			      "user:x:%u:%u:user:/home/user:/bin/sh\nroot:x:0:0:root:/:/usr/sbin/nologin\n"
-			      "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
-			      (unsigned)limits->uid, (unsigned)limits->gid);
+		"user:x:%u:%u:user:/home/user:/bin/sh\nroot:x:0:0:root:/:/usr/sbin/nologin\n"
+		"nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+		(unsigned)limits->uid, (unsigned)limits->gid);
 
 	plan_add_file(b, "/etc/passwd", text, (size_t)length);
-	length = snprintf(text, sizeof text, "user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)limits->gid);
+	length = snprintf(text, sizeof text, "user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n",
+		(unsigned)limits->gid);
 	plan_add_file(b, "/etc/group", text, (size_t)length);
 }
 
-void runtime_add(struct plan_builder *b, const struct options *o, const struct confine_limits *limits, bool is_body)
+void runtime_add(struct plan_builder *b, const struct options *o,
+	const struct confine_limits *limits, bool is_body)
 {
 	bool online = o->network == NETWORK_ALLOW;
 
 	add_runtime(b, o, is_body);
 	for (size_t i = 0; i < sizeof ETC / sizeof *ETC; i++) {
-		const char *content = online && ETC[i].content_online ? ETC[i].content_online : ETC[i].content;
+		const char *content =
+			online && ETC[i].content_online ? ETC[i].content_online : ETC[i].content;
 
 		if (online && strcmp(ETC[i].path, "/etc/hosts") == 0)
 			add_host_file(b, ETC[i].path, false);
@@ -219,18 +234,21 @@ void runtime_add(struct plan_builder *b, const struct options *o, const struct c
 /* Whether a path inside lies in a directory that each execution has for itself. */
 static bool is_private(const char *path)
 {
-	static const char *const PRIVATE[] = { "/tmp", "/var/tmp", "/workspace", "/dev/shm", "/home/user" };
+	static const char *const PRIVATE[] = { "/tmp", "/var/tmp", "/workspace", "/dev/shm",
+		"/home/user" };
 
 	for (size_t i = 0; i < sizeof PRIVATE / sizeof *PRIVATE; i++) {
 		size_t length = strlen(PRIVATE[i]);
 
-		if (strncmp(path, PRIVATE[i], length) == 0 && (path[length] == '/' || path[length] == '\0'))
+		if (strncmp(path, PRIVATE[i], length) == 0 &&
+			(path[length] == '/' || path[length] == '\0'))
 			return true;
 	}
 	return false;
 }
 
-int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags, struct runner_spawn *spawn, struct error *err)
+int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags,
+	struct runner_spawn *spawn, struct error *err)
 {
 	size_t length = strlen(target) + 1;
 
@@ -238,8 +256,11 @@ int runtime_add_tree(struct plan_builder *b, const char *source, const char *tar
 	if (!is_private(target))
 		return 0;
 	if (length > sizeof spawn->targets - spawn->targets_length)
-		return error_set(err, FAILURE_BAD_OPTION, 0, "the names of what is to be shown below /tmp, /workspace and /dev/shm are over %zu bytes long together; show a directory above them, or name places elsewhere with SRC:DST",
-				 sizeof spawn->targets);
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"the names of what is to be shown below /tmp, /workspace and /dev/shm are "
+			"over %zu bytes long together; show a directory above them, or name places "
+			"elsewhere with SRC:DST",
+			sizeof spawn->targets);
 	memcpy(spawn->targets + spawn->targets_length, target, length);
 	spawn->targets_length += (uint32_t)length;
 	return 0;
@@ -257,10 +278,12 @@ static bool is_replaced(const struct options *o, const struct bind *named)
 	return false;
 }
 
-int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn, struct error *err)
+int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn,
+	struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++) {
-		unsigned flags = (o->view != VIEW_BIND ? PLAN_BIND_VIEW : 0) | (o->ro[i].scratch ? PLAN_BIND_SCRATCH : 0);
+		unsigned flags = (o->view != VIEW_BIND ? PLAN_BIND_VIEW : 0) |
+			(o->ro[i].scratch ? PLAN_BIND_SCRATCH : 0);
 
 		if (is_replaced(o, &o->ro[i]))
 			continue;
@@ -275,7 +298,8 @@ int runtime_add_named(struct plan_builder *b, const struct options *o, struct ru
 		const char *path = o->host_sockets.items[i];
 
 		if (path[0] != '/' || strstr(path, "/../"))
-			return error_set(err, FAILURE_BAD_OPTION, 0, "--host-socket: %s is no absolute path without \"..\"", path);
+			return error_set(err, FAILURE_BAD_OPTION, 0,
+				"--host-socket: %s is no absolute path without \"..\"", path);
 		if (runtime_add_tree(b, path, path, PLAN_BIND_SOCKET, spawn, err) < 0)
 			return -1;
 	}

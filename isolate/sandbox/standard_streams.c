@@ -49,13 +49,15 @@ static int open_sink(struct capture *c, int fd)
 	return c->pass_to < 0 ? -1 : 0;
 }
 
-int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end)
+int capture_open(
+	struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end)
 {
 	int ends[2];
 
 	*c = (struct capture){ .source = -1, .pass_to = -1, .limit = limit, .kept = kept };
 	c->backlog = malloc(CAPTURE_BLOCK);
-	if (!c->backlog || (pass_to >= 0 && open_sink(c, pass_to) < 0) || pipe2(ends, O_CLOEXEC) != 0)
+	if (!c->backlog || (pass_to >= 0 && open_sink(c, pass_to) < 0) ||
+		pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
 	c->source = ends[0];
 	*write_end = ends[1];
@@ -78,7 +80,8 @@ void capture_pass(struct capture *c)
 {
 	while (c->start < c->end) {
 		size_t length = c->end - c->start;
-		ssize_t wrote = c->is_socket ? send(c->pass_to, c->backlog + c->start, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+		ssize_t wrote = c->is_socket ? send(c->pass_to, c->backlog + c->start, length,
+						       MSG_DONTWAIT | MSG_NOSIGNAL)
 					     : write(c->pass_to, c->backlog + c->start, length);
 
 		if (wrote > 0) {
@@ -90,7 +93,8 @@ void capture_pass(struct capture *c)
 			 * The reader is gone: so is the stream, and the program's next write meets
 			 * a broken pipe.
 			 */
-			c->pass_errno = wrote < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
+			c->pass_errno =
+				wrote < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
 			c->start = c->end = 0;
 			close_source(c);
 			return;
@@ -156,12 +160,15 @@ void capture_finish(struct capture *c, int64_t deadline_us)
 		if (c->source >= 0 && !capture_is_blocked(c)) {
 			capture_read(c, CAPTURE_BLOCK);
 			left -= left < CAPTURE_BLOCK ? left : CAPTURE_BLOCK;
-			if (!capture_is_blocked(c) && (left == 0 || c->source < 0 || !has_more(c->source)))
+			if (!capture_is_blocked(c) &&
+				(left == 0 || c->source < 0 || !has_more(c->source)))
 				break;
 			continue;
 		}
 		if (deadline_us > 0)
-			wait_ms = clock_now_us() >= deadline_us ? 0 : (int)((deadline_us - clock_now_us()) / 1000) + 1;
+			wait_ms = clock_now_us() >= deadline_us
+				? 0
+				: (int)((deadline_us - clock_now_us()) / 1000) + 1;
 		if (poll(&ready, 1, wait_ms) == 0)
 			break; /* the deadline */
 		capture_pass(c);
@@ -193,7 +200,8 @@ static bool is_refused_by_epoll(int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	_cleanup_close_ int epoll = epoll_create1(EPOLL_CLOEXEC);
-	bool refused = epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EPERM;
+	bool refused =
+		epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EPERM;
 
 	return refused;
 }
@@ -221,16 +229,20 @@ int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct er
 	if (fstat(source, &st) != 0)
 		return error_set(err, FAILURE_BAD_INPUT, errno, "looking at standard input");
 	if (S_ISDIR(st.st_mode))
-		return error_set(err, FAILURE_BAD_INPUT, EISDIR, "standard input is a directory, and cannot be read by a program; show it with --ro");
+		return error_set(err, FAILURE_BAD_INPUT, EISDIR,
+			"standard input is a directory, and cannot be read by a program; show it "
+			"with --ro");
 	f->backlog = malloc(FEED_BLOCK);
 	if (!f->backlog || pipe2(ends, O_CLOEXEC) != 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's standard input");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making the program's standard input");
 	f->source = source;
 	f->sink = ends[1];
 	f->always_ready = is_refused_by_epoll(source);
 	*read_end = ends[0];
 	if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the program's standard input");
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making the program's standard input");
 	return 0;
 }
 
@@ -289,7 +301,9 @@ void stdin_relay_move(struct stdin_relay *f, bool source_is_ready)
 	bool ready = source_is_ready || f->always_ready;
 	int blocks = 0;
 
-	for (give(f); ready && f->source >= 0 && !stdin_relay_is_blocked(f) && blocks < BLOCKS_AT_ONCE; give(f), blocks++) {
+	for (give(f);
+		ready && f->source >= 0 && !stdin_relay_is_blocked(f) && blocks < BLOCKS_AT_ONCE;
+		give(f), blocks++) {
 		ssize_t got;
 
 		do

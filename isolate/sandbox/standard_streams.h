@@ -19,8 +19,8 @@
 #define CAPTURE_BLOCK 65536
 
 struct capture {
-	int source;              /* our end of the pipe, non-blocking; -1 when it has ended */
-	int pass_to;             /* a descriptor of our own for the caller's, or -1 */
+	int source;  /* our end of the pipe, non-blocking; -1 when it has ended */
+	int pass_to; /* a descriptor of our own for the caller's, or -1 */
 	bool is_socket;
 	/*
 	 * CAPTURE_BLOCK bytes, owned: what was read last; of them [start, end) wait for the reader
@@ -29,19 +29,23 @@ struct capture {
 	size_t start, end;
 	/* why passing on failed, when it was not just that the reader is gone */
 	int pass_errno;
-	uint64_t limit;          /* most bytes to keep */
+	uint64_t limit; /* most bytes to keep */
 	struct captured *kept;
 	/* sees every byte that is taken; may be NULL */
 	void (*tap)(void *context, const char *bytes, size_t length);
 	void *tap_context;
 };
 
-#define CAPTURE_INIT { .source = -1, .pass_to = -1 } /* no stream; finishing one does nothing */
+#define CAPTURE_INIT \
+	{ \
+		.source = -1, .pass_to = -1 \
+	} /* no stream; finishing one does nothing */
 
 /*
  * Makes the pipe. *write_end is for the program; the caller closes it. Returns 0 or -1 with errno.
  */
-int capture_open(struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end);
+int capture_open(
+	struct capture *c, int pass_to, uint64_t limit, struct captured *kept, int *write_end);
 
 /*
  * Takes what is there, at most `most` bytes of it, so that one stream cannot keep the loop. Returns
@@ -77,18 +81,21 @@ void capture_finish(struct capture *c, int64_t deadline_us);
 #define FEED_BLOCK 65536
 
 struct stdin_relay {
-	int source;         /* the caller's, borrowed; -1 when it has ended or there is none */
-	int sink;           /* our end of the pipe, non-blocking; -1 when it is closed */
+	int source; /* the caller's, borrowed; -1 when it has ended or there is none */
+	int sink;   /* our end of the pipe, non-blocking; -1 when it is closed */
 	/* epoll(7) refuses it, as it does a file: a read is all there is to do */
 	bool always_ready;
-	bool types_end;     /* the sink is a terminal: the end of the source is typed there */
-	bool at_end;        /* the source has ended */
-	char last;          /* byte that was read */
-	char *backlog;      /* FEED_BLOCK bytes, owned; of them [start, end) wait for the program */
+	bool types_end; /* the sink is a terminal: the end of the source is typed there */
+	bool at_end;    /* the source has ended */
+	char last;      /* byte that was read */
+	char *backlog;  /* FEED_BLOCK bytes, owned; of them [start, end) wait for the program */
 	size_t start, end;
 };
 
-#define STDIN_RELAY_INIT { .source = -1, .sink = -1 }
+#define STDIN_RELAY_INIT \
+	{ \
+		.source = -1, .sink = -1 \
+	}
 
 /*
  * Makes the pipe. *read_end is for the program; the caller closes it. Returns 0, or -1 with

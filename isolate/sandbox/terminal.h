@@ -8,8 +8,8 @@
 #include <termios.h>
 
 struct terminal {
-	int fd;                 /* the caller's terminal, or -1 */
-	int master;             /* the program's terminal, or -1 */
+	int fd;     /* the caller's terminal, or -1 */
+	int master; /* the program's terminal, or -1 */
 	bool raw;
 	/* pipe to the process that restores the settings when we cannot, or -1 */
 	int keeper;

@@ -62,8 +62,12 @@ void verdict_sums(struct record *r, const struct cgroup_sums *sums, bool pid1_re
 void verdict_limits(struct record *r, const struct options *o)
 {
 	const int64_t values[LIMIT_NAMES] = {
-		[LIMIT_NAME_WALL_TIME] = o->timeout_us / 1000, [LIMIT_NAME_CPU_TIME] = o->timeout_us / 1000, [LIMIT_NAME_MEMORY] = o->memory_bytes,
-		[LIMIT_NAME_PROCESSES] = o->pids, [LIMIT_NAME_FILE_SIZE] = o->fsize_bytes, [LIMIT_NAME_OUTPUT_SIZE] = o->output_limit_bytes,
+		[LIMIT_NAME_WALL_TIME] = o->timeout_us / 1000,
+		[LIMIT_NAME_CPU_TIME] = o->timeout_us / 1000,
+		[LIMIT_NAME_MEMORY] = o->memory_bytes,
+		[LIMIT_NAME_PROCESSES] = o->pids,
+		[LIMIT_NAME_FILE_SIZE] = o->fsize_bytes,
+		[LIMIT_NAME_OUTPUT_SIZE] = o->output_limit_bytes,
 		[LIMIT_NAME_WORKSPACE_SIZE] = o->workspace_bytes,
 	};
 
@@ -114,19 +118,27 @@ static void say_signal(struct record *r)
 	char sentence[200];
 
 	if (r->signal == SIGXCPU)
-		snprintf(sentence, sizeof sentence, "sandbox execution used up its CPU time (SIGXCPU)");
+		snprintf(sentence, sizeof sentence,
+			"sandbox execution used up its CPU time (SIGXCPU)");
 	else if (r->signal == SIGXFSZ)
-		snprintf(sentence, sizeof sentence, "the program wrote a file beyond its size limit, see --fsize (SIGXFSZ)%s",
-			 r->confinement.scratch ? "; the first change of a file in a --scratch copies it whole, and that counts" : "");
+		snprintf(sentence, sizeof sentence,
+			"the program wrote a file beyond its size limit, see --fsize (SIGXFSZ)%s",
+			r->confinement.scratch ? "; the first change of a file in a --scratch "
+						 "copies it whole, and that counts"
+					       : "");
 	else
-		snprintf(sentence, sizeof sentence, "the program was ended by signal %d (SIG%s, %s)", r->signal, name ? name : "?", text ? text : "unknown");
+		snprintf(sentence, sizeof sentence,
+			"the program was ended by signal %d (SIG%s, %s)", r->signal,
+			name ? name : "?", text ? text : "unknown");
 	say(r, "Signal", sentence);
 }
 
 /* Run by root, a program is another user, which cannot read root's home. */
 static const char *why_not_reached(const struct record *r)
 {
-	return r->exec_errno == EACCES && (r->confinement.layers & LAYER_OTHER_USER) ? ": the program is not root but a user of its own, who cannot reach that path" : "";
+	return r->exec_errno == EACCES && (r->confinement.layers & LAYER_OTHER_USER)
+		? ": the program is not root but a user of its own, who cannot reach that path"
+		: "";
 }
 
 static void say_not_executed(const struct verdict_facts *f, struct record *r)
@@ -134,25 +146,36 @@ static void say_not_executed(const struct verdict_facts *f, struct record *r)
 	_cleanup_buffer_ struct buffer sentence = BUFFER_INIT;
 
 	text_visible(&sentence, f->command, strnlen(f->command, 300), TEXT_ONE_LINE);
-	buffer_printf(&sentence, " could not be executed inside the sandbox: %s (%s)", strerrordesc_np(r->exec_errno), error_errno_name(r->exec_errno));
+	buffer_printf(&sentence, " could not be executed inside the sandbox: %s (%s)",
+		strerrordesc_np(r->exec_errno), error_errno_name(r->exec_errno));
 	buffer_add_text(&sentence, why_not_reached(r));
 	if (r->exec_errno == ENOENT)
-		buffer_add_text(&sentence, "; only the system's programs are there, see --ro and --copy-in");
-	say(r, "ExecError", sentence.failed ? "the command could not be executed inside the sandbox" : sentence.data);
+		buffer_add_text(&sentence,
+			"; only the system's programs are there, see --ro and --copy-in");
+	say(r, "ExecError",
+		sentence.failed ? "the command could not be executed inside the sandbox"
+				: sentence.data);
 }
 
 static int runner_failure(const struct verdict_facts *f, struct error *err)
 {
 	_cleanup_buffer_ struct buffer words = BUFFER_INIT;
-	int code = f->outer_status >= 0 && WIFEXITED(f->outer_status) ? WEXITSTATUS(f->outer_status) : -1;
+	int code = f->outer_status >= 0 && WIFEXITED(f->outer_status) ? WEXITSTATUS(f->outer_status)
+								      : -1;
 	int status;
 
-	text_visible(&words, f->last_words->data, f->last_words->length < 300 ? f->last_words->length : 300, TEXT_ONE_LINE);
+	text_visible(&words, f->last_words->data,
+		f->last_words->length < 300 ? f->last_words->length : 300, TEXT_ONE_LINE);
 	if (code == RUNNER_NOT_LOADED)
-		status = error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s", f->command, words.length ? words.data : "it gave no reason");
+		status =
+			error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s",
+				f->command, words.length ? words.data : "it gave no reason");
 	else
-		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0, "%s did not start as a Python interpreter: %s", f->command,
-				   words.length ? words.data : code == PYTHON_TOO_OLD ? "it is too old" : "it ended without a word");
+		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+			"%s did not start as a Python interpreter: %s", f->command,
+			words.length                     ? words.data
+				: code == PYTHON_TOO_OLD ? "it is too old"
+							 : "it ended without a word");
 	return status;
 }
 
@@ -161,29 +184,36 @@ int verdict_reach(const struct verdict_facts *f, struct record *r, struct error 
 	char sentence[160];
 
 	if (r->exec_errno && f->is_body)
-		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno, "executing %s inside the sandbox%s", f->command, why_not_reached(r));
+		return error_set(err, FAILURE_INTERPRETER_MISSING, r->exec_errno,
+			"executing %s inside the sandbox%s", f->command, why_not_reached(r));
 	if (r->exec_errno) {
 		say_not_executed(f, r);
 		return 0;
 	}
 	if (!f->program_started && r->signal == 0)
-		return f->is_body ? runner_failure(f, err) : error_set(err, FAILURE_INTERNAL, 0, "the sandbox ended before the program was started");
+		return f->is_body ? runner_failure(f, err)
+				  : error_set(err, FAILURE_INTERNAL, 0,
+					    "the sandbox ended before the program was started");
 	if (!f->ended && r->signal == 0)
 		/*
 		 * PID 1 ended without a report: it was killed from outside, or did not end in time
 		 */
 		r->signal = SIGKILL;
 	if (r->timed_out) {
-		snprintf(sentence, sizeof sentence, "sandbox execution timed out after %.2fs", (double)r->timeout_us / 1e6);
+		snprintf(sentence, sizeof sentence, "sandbox execution timed out after %.2fs",
+			(double)r->timeout_us / 1e6);
 		say(r, "Timeout", sentence);
 	} else if (r->oom) {
-		say(r, "MemoryLimit", "the processes of the sandbox used more memory together than their limit, see --memory");
+		say(r, "MemoryLimit",
+			"the processes of the sandbox used more memory together than their limit, "
+			"see --memory");
 	} else if (r->signal > 0) {
 		say_signal(r);
 	} else if (!f->is_body) {
 		r->success = r->exit_code == 0;
 		if (!r->success) {
-			snprintf(sentence, sizeof sentence, "the program ended with status %d", r->exit_code);
+			snprintf(sentence, sizeof sentence, "the program ended with status %d",
+				r->exit_code);
 			say(r, "ExitStatus", sentence);
 		}
 	}

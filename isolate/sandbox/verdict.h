@@ -11,12 +11,12 @@
 
 struct verdict_facts {
 	bool is_body;
-	bool program_started;             /* the program ran */
-	bool ended;                       /* and PID 1 reported its end */
+	bool program_started; /* the program ran */
+	bool ended;           /* and PID 1 reported its end */
 	/* of the runner's fork server, -1 when it was not reported */
 	int outer_status;
-	const struct buffer *last_words;  /* what the interpreter wrote before it served */
-	const char *command;              /* what was to be executed, as the caller named it */
+	const struct buffer *last_words; /* what the interpreter wrote before it served */
+	const char *command;             /* what was to be executed, as the caller named it */
 };
 
 /* Takes status and sums of a REPORT_ENDED into the result. */

@@ -43,7 +43,8 @@ static bool is_interrupted(struct view_client *s, int interrupts)
 	ssize_t count = read(interrupts, numbers, sizeof numbers);
 
 	for (ssize_t i = 0; i < count; i++) {
-		if (numbers[i] == SIGINT || numbers[i] == SIGTERM || numbers[i] == SIGHUP || numbers[i] == SIGQUIT || numbers[i] == SIGKILL)
+		if (numbers[i] == SIGINT || numbers[i] == SIGTERM || numbers[i] == SIGHUP ||
+			numbers[i] == SIGQUIT || numbers[i] == SIGKILL)
 			s->interrupted = numbers[i];
 		else if (numbers[i] > 0 && numbers[i] < 64)
 			s->held_signals |= UINT64_C(1) << numbers[i];
@@ -65,17 +66,28 @@ static int await_word(struct view_client *s, int interrupts, struct error *err)
 		siginfo_t info = { .si_pid = 0 };
 
 		if (poll(polled, 2, STEP_MS) < 0 && errno != EINTR)
-			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "waiting for the view's server");
+			return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+				"waiting for the view's server");
 		if (polled[1].revents && is_interrupted(s, interrupts))
-			return error_set(err, FAILURE_VIEW_LOST, 0, "signal %d came before the view's server was ready", s->interrupted);
+			return error_set(err, FAILURE_VIEW_LOST, 0,
+				"signal %d came before the view's server was ready",
+				s->interrupted);
 		if (polled[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 			polled[1].fd = -1;
 		if (polled[0].revents)
 			return 0;
-		if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid != 0)
-			return error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d before it was ready", (int)info.si_pid, info.si_status);
+		if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info,
+			    WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+			info.si_pid != 0)
+			return error_set(err, FAILURE_VIEW_LOST, 0,
+				"the view's server (process %d) was stopped by signal %d before it "
+				"was ready",
+				(int)info.si_pid, info.si_status);
 	}
-	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT, "the view's server was not ready after %d seconds; a named path may lie on a file system that does not answer", READY_MS / 1000);
+	return error_set(err, FAILURE_VIEW_LOST, ETIMEDOUT,
+		"the view's server was not ready after %d seconds; a named path may lie on a file "
+		"system that does not answer",
+		READY_MS / 1000);
 }
 
 /* The answer to the configuration: ready with the mount, or why not. */
@@ -99,13 +111,17 @@ static int await(struct view_client *s, int interrupts, struct error *err)
 		if (r.kind == REPORT_FAILED)
 			return error_set(err, (enum failure)r.failure, r.error, "%s", r.context);
 	}
-	error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0, "the view's server ended before it was ready");
+	error_set(err, FAILURE_FUSE_UNAVAILABLE, got < 0 ? errno : 0,
+		"the view's server ended before it was ready");
 	if (launch_is_over(&s->launch, FINISH_MS, &how) && how.si_code != CLD_EXITED)
-		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was ended by signal %d before it was ready", (int)how.si_pid, how.si_status);
+		error_set(err, FAILURE_VIEW_LOST, 0,
+			"the view's server (process %d) was ended by signal %d before it was ready",
+			(int)how.si_pid, how.si_status);
 	return -1;
 }
 
-int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err)
+int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts,
+	struct event_log *log, struct view_summary *summary, struct error *err)
 {
 	struct launch_request request = { .program = OWN_VIEW };
 	const int fds[2] = { config, sandbox_pidfd };
@@ -125,7 +141,8 @@ int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int 
 	if (launch_init(&request, &s->launch, err) < 0)
 		goto out;
 	if (message_send(s->launch.control, "V", 1, fds, 2) != 0)
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "sending the configuration of the view");
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"sending the configuration of the view");
 	else
 		mount = await(s, interrupts, err);
 	if (mount >= 0 && fcntl(s->launch.control, F_SETFL, O_NONBLOCK) != 0) {
@@ -165,7 +182,9 @@ static void count_refusal(struct view_client *s, const struct event *e)
 	for (size_t i = 0; i < VIEW_REFUSALS; i++) {
 		struct view_refusal *r = &sum->refused[i];
 
-		if (r->path && r->rule_number == e->head.rule && strlen(r->path) == e->head.path_length && memcmp(r->path, e->path, e->head.path_length) == 0) {
+		if (r->path && r->rule_number == e->head.rule &&
+			strlen(r->path) == e->head.path_length &&
+			memcmp(r->path, e->path, e->head.path_length) == 0) {
 			r->count += e->head.count;
 			r->is_write |= e->head.flags & EVENT_WRITE;
 			return;
@@ -203,7 +222,7 @@ static void take(struct view_client *s, const struct event *e)
 	if (s->processes && e->head.pid > 0)
 		processes_asked(s->processes, s->log, e->head.pid, e->head.time_ns);
 	event_log_file(s->log, e, rule_name(s, e->head.rule),
-		       policy_rule_pattern(s->policy, e->head.rule));
+		policy_rule_pattern(s->policy, e->head.rule));
 }
 
 bool view_client_read(struct view_client *s)
@@ -236,7 +255,8 @@ bool view_client_is_lost(struct view_client *s, struct error *err)
 
 	if (s->finished || s->launch.pidfd < 0)
 		return false;
-	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
+	if (waitid(P_PIDFD, (id_t)s->launch.pidfd, &info,
+		    WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
 		info.si_pid = 0;
 	/* Its socket closes a moment before it can be waited for. */
 	if (view_client_read(s) && info.si_pid == 0)
@@ -246,10 +266,14 @@ bool view_client_is_lost(struct view_client *s, struct error *err)
 	if (info.si_pid == 0)
 		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server ended without a word");
 	else if (info.si_code == CLD_STOPPED)
-		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) was stopped by signal %d", (int)info.si_pid, info.si_status);
+		error_set(err, FAILURE_VIEW_LOST, 0,
+			"the view's server (process %d) was stopped by signal %d", (int)info.si_pid,
+			info.si_status);
 	else
-		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) %s %d", (int)info.si_pid,
-			  info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal", info.si_status);
+		error_set(err, FAILURE_VIEW_LOST, 0, "the view's server (process %d) %s %d",
+			(int)info.si_pid,
+			info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal",
+			info.si_status);
 	return true;
 }
 
@@ -302,7 +326,8 @@ static bool is_text(const char *text)
 /* One word of a shell's, whatever the bytes are: quoted where that is needed. */
 static void add_word(struct buffer *out, const char *text)
 {
-	static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%=:";
+	static const char PLAIN[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%=:";
 	bool quote = false;
 
 	for (const char *at = text; *at; at++)
@@ -329,7 +354,8 @@ static char *say(const char *option, const char *source, const char *target)
 
 	if (!is_text(source) || !is_text(target) || strstr(source, ":/"))
 		return NULL;
-	if ((strcmp(source, target) != 0 || strchr(source, ':')) && asprintf(&both, "%s:%s", source, target) < 0)
+	if ((strcmp(source, target) != 0 || strchr(source, ':')) &&
+		asprintf(&both, "%s:%s", source, target) < 0)
 		return NULL;
 	buffer_add_text(&out, option);
 	buffer_add_text(&out, " ");
@@ -351,9 +377,11 @@ static char *say_ro(const struct policy *policy, const struct view_refusal *r)
 	for (const char *at = r->path; *at; at++)
 		depth += *at == '/' && at[1] != '\0' && at[1] != '/';
 	if (r->rule_number != POLICY_RULE_NONE) {
-		if (by_name.decision != POLICY_HIDE || policy_rule_shown(policy, by_name.rule) != r->rule_number)
+		if (by_name.decision != POLICY_HIDE ||
+			policy_rule_shown(policy, by_name.rule) != r->rule_number)
 			return NULL;
-		if (by_name.exact && by_name.depth == depth && !policy_rule_is_built_in(policy, by_name.rule))
+		if (by_name.exact && by_name.depth == depth &&
+			!policy_rule_is_built_in(policy, by_name.rule))
 			return NULL;
 	}
 	return say("--ro", r->path, r->path);
@@ -370,8 +398,11 @@ static char *place_of(const struct bind *named, const char *directory, bool *is_
 	struct stat st;
 
 	*is_itself = real && strcmp(real, directory) == 0;
-	if (real && strncmp(directory, real, length) == 0 && (directory[length] == '/' || directory[length] == '\0') && stat(real, &st) == 0 && S_ISDIR(st.st_mode) &&
-	    asprintf(&place, "%s%s", strcmp(named->target, "/") == 0 ? "" : named->target, directory + length) < 0)
+	if (real && strncmp(directory, real, length) == 0 &&
+		(directory[length] == '/' || directory[length] == '\0') && stat(real, &st) == 0 &&
+		S_ISDIR(st.st_mode) &&
+		asprintf(&place, "%s%s", strcmp(named->target, "/") == 0 ? "" : named->target,
+			directory + length) < 0)
 		place = NULL;
 	free(real);
 	return place;
@@ -409,7 +440,8 @@ static char *say_scratch(const struct options *o, const struct view_refusal *r)
 {
 	char *advice = say_directory(o, r->path, true), *slash = strrchr(r->path, '/'), *above;
 
-	if (advice || !slash || slash == r->path || !(above = strndup(r->path, (size_t)(slash - r->path))))
+	if (advice || !slash || slash == r->path ||
+		!(above = strndup(r->path, (size_t)(slash - r->path))))
 		return advice;
 	advice = say_directory(o, above, false);
 	free(above);
@@ -421,7 +453,8 @@ static bool is_in_repository(const char *directory)
 {
 	char path[PATH_MAX + sizeof "/.git"], *slash;
 
-	for (snprintf(path, PATH_MAX, "%s", directory); (slash = strrchr(path, '/')); *slash = '\0') {
+	for (snprintf(path, PATH_MAX, "%s", directory); (slash = strrchr(path, '/'));
+		*slash = '\0') {
 		size_t length = strlen(path);
 		bool found;
 
@@ -449,7 +482,8 @@ static bool hid_in_repository(const struct view_summary *summary, const struct b
 	return hid;
 }
 
-void view_allow(struct view_summary *summary, const struct options *options, const struct policy *policy)
+void view_allow(
+	struct view_summary *summary, const struct options *options, const struct policy *policy)
 {
 	for (size_t i = 0; i < options->ro_count; i++)
 		summary->hid_in_repository |= hid_in_repository(summary, &options->ro[i]);
@@ -458,8 +492,10 @@ void view_allow(struct view_summary *summary, const struct options *options, con
 
 		free(r->allow);
 		r->allow = NULL;
-		if (!r->path || r->rule_number == EVENT_RULE_KERNEL || r->rule_number == EVENT_RULE_DESCRIPTORS)
+		if (!r->path || r->rule_number == EVENT_RULE_KERNEL ||
+			r->rule_number == EVENT_RULE_DESCRIPTORS)
 			continue;
-		r->allow = r->rule_number == EVENT_RULE_READ_ONLY ? say_scratch(options, r) : say_ro(policy, r);
+		r->allow = r->rule_number == EVENT_RULE_READ_ONLY ? say_scratch(options, r)
+								  : say_ro(policy, r);
 	}
 }

@@ -29,18 +29,21 @@ struct view_client {
 	/* for the names of rules, and what would have allowed what they refused */
 	struct policy *policy;
 	const struct options *options; /* borrowed; NULL: no advice is wanted */
-	struct event_log *log;        /* borrowed; may be NULL */
+	struct event_log *log;         /* borrowed; may be NULL */
 	/* borrowed, or NULL: their start events precede their requests */
 	struct processes *processes;
 	bool finished;                /* the last event came: it ended in good order */
 	struct view_summary *summary; /* borrowed */
 	/* the signal by which the caller ended it before it was ready, or 0 */
 	int interrupted;
-	enum end_cause end_cause;     /* why */
-	uint64_t held_signals;        /* bit n: signal n came for the program before it was ready */
+	enum end_cause end_cause; /* why */
+	uint64_t held_signals;    /* bit n: signal n came for the program before it was ready */
 };
 
-#define VIEW_CLIENT_INIT { .launch = { -1, -1, -1, 0 } }
+#define VIEW_CLIENT_INIT \
+	{ \
+		.launch = { -1, -1, -1, 0 } \
+	}
 
 /*
  * Starts a server with a configuration (fs/view/view_config.h; a descriptor, borrowed) for the
@@ -49,7 +52,8 @@ struct view_client {
  * descriptor of the detached mount, or -1 with what the server or the start said. Events go to log
  * and summary.
  */
-int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts, struct event_log *log, struct view_summary *summary, struct error *err);
+int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int interrupts,
+	struct event_log *log, struct view_summary *summary, struct error *err);
 
 /* Reads what events there are. Returns false when there will be no more. Never blocks. */
 bool view_client_read(struct view_client *s);
@@ -77,6 +81,7 @@ void view_client_close(struct view_client *s, int wait_ms);
  * directory, in place of the --ro that showed it. The policy is the one that refused. Without
  * memory nothing is said.
  */
-void view_allow(struct view_summary *summary, const struct options *options, const struct policy *policy);
+void view_allow(
+	struct view_summary *summary, const struct options *options, const struct policy *policy);
 
 #endif

@@ -32,7 +32,8 @@ int filter_install_notifying(const struct confine_limits *limits, int *listener,
  * It is decided from what the kernel gives, the number and the ABI. Under another ABI than this
  * program's a number means another call, and the filter refuses them all.
  */
-enum watched filter_watched(enum seccomp_profile profile, bool own_network, const struct seccomp_data *call);
+enum watched filter_watched(
+	enum seccomp_profile profile, bool own_network, const struct seccomp_data *call);
 
 /*
  * The name of a system call; "syscall_N" written to text (of 24 bytes at least) for one without,

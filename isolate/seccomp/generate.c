@@ -40,7 +40,9 @@
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
 #endif
-#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+#define NEW_NAMESPACES \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+		CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 
 enum groups { EVERY = 1, SOCKETS = 2, COMMANDS = 4, SERVING = 8, OTHERS = 16, ACCOUNTED = 32 };
 
@@ -144,7 +146,8 @@ static struct scmp_arg_cmp masked(unsigned argument, uint64_t mask, uint64_t val
 	return compare(argument, SCMP_CMP_MASKED_EQ, mask, value);
 }
 
-static void allow_if(scmp_filter_ctx ctx, int number, unsigned count, const struct scmp_arg_cmp *conditions)
+static void allow_if(
+	scmp_filter_ctx ctx, int number, unsigned count, const struct scmp_arg_cmp *conditions)
 {
 	int rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, number, count, conditions);
 
@@ -166,7 +169,8 @@ static void allow_ioctl(scmp_filter_ctx ctx)
 {
 	const uint32_t prefix = TIOCSTI & ~0xfu;
 
-	_Static_assert((TIOCSTI & ~0xf) == (TIOCLINUX & ~0xf), "the two requests share all but the last digit");
+	_Static_assert((TIOCSTI & ~0xf) == (TIOCLINUX & ~0xf),
+		"the two requests share all but the last digit");
 	for (unsigned bit = 4; bit < 32; bit++) {
 		struct scmp_arg_cmp differs = differs_at(1, prefix, bit);
 
@@ -203,12 +207,14 @@ static void allow_fcntl(scmp_filter_ctx ctx)
 static void allow_internet(scmp_filter_ctx ctx)
 {
 	static const int FAMILIES[] = { AF_INET, AF_INET6 };
-	static const int PROTOCOLS[] = { 0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6 };
+	static const int PROTOCOLS[] = { 0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP,
+		IPPROTO_ICMPV6 };
 
 	for (size_t i = 0; i < sizeof FAMILIES / sizeof *FAMILIES; i++)
 		for (size_t k = 0; k < sizeof PROTOCOLS / sizeof *PROTOCOLS; k++) {
 			const struct scmp_arg_cmp conditions[] = {
-				equal(0, (uint64_t)FAMILIES[i]), equal(2, (uint64_t)PROTOCOLS[k]),
+				equal(0, (uint64_t)FAMILIES[i]),
+				equal(2, (uint64_t)PROTOCOLS[k]),
 			};
 
 			allow_if(ctx, SCMP_SYS(socket), 2, conditions);
@@ -246,7 +252,8 @@ static void allow_clone(scmp_filter_ctx ctx, const struct profile *p)
 
 static void allow_personality(scmp_filter_ctx ctx)
 {
-	static const uint64_t HARMLESS[] = { PER_LINUX, PER_LINUX32, ADDR_NO_RANDOMIZE, UNAME26, 0xffffffff };
+	static const uint64_t HARMLESS[] = { PER_LINUX, PER_LINUX32, ADDR_NO_RANDOMIZE, UNAME26,
+		0xffffffff };
 
 	for (size_t i = 0; i < sizeof HARMLESS / sizeof *HARMLESS; i++) {
 		struct scmp_arg_cmp same = equal(0, HARMLESS[i]);
@@ -263,18 +270,27 @@ static void allow_personality(scmp_filter_ctx ctx)
  */
 static void allow_control(scmp_filter_ctx ctx, const struct profile *p)
 {
-	static const struct { int number; unsigned pid_argument; uint64_t which; } CALLS_BY_PID[] = {
-		{ SCMP_SYS(prlimit64), 0, 0 }, { SCMP_SYS(sched_setaffinity), 0, 0 }, { SCMP_SYS(sched_setscheduler), 0, 0 },
-		{ SCMP_SYS(sched_setparam), 0, 0 }, { SCMP_SYS(sched_setattr), 0, 0 },
+	static const struct {
+		int number;
+		unsigned pid_argument;
+		uint64_t which;
+	} CALLS_BY_PID[] = {
+		{ SCMP_SYS(prlimit64), 0, 0 },
+		{ SCMP_SYS(sched_setaffinity), 0, 0 },
+		{ SCMP_SYS(sched_setscheduler), 0, 0 },
+		{ SCMP_SYS(sched_setparam), 0, 0 },
+		{ SCMP_SYS(sched_setattr), 0, 0 },
 		/* No priority of groups or users is set: PID 1 may be among them. */
-		{ SCMP_SYS(setpriority), 1, PRIO_PROCESS }, { SCMP_SYS(ioprio_set), 1, IOPRIO_WHO_PROCESS },
+		{ SCMP_SYS(setpriority), 1, PRIO_PROCESS },
+		{ SCMP_SYS(ioprio_set), 1, IOPRIO_WHO_PROCESS },
 	};
 
 	for (size_t i = 0; i < sizeof CALLS_BY_PID / sizeof *CALLS_BY_PID; i++)
 		for (unsigned bit = 0; bit < (p->groups & OTHERS ? 32 : 1); bit++) {
 			unsigned argument = CALLS_BY_PID[i].pid_argument;
 			const struct scmp_arg_cmp conditions[] = {
-				p->groups & OTHERS ? differs_at(argument, 1, bit) : equal(argument, 0),
+				p->groups & OTHERS ? differs_at(argument, 1, bit)
+						   : equal(argument, 0),
 				equal(0, CALLS_BY_PID[i].which),
 			};
 
@@ -354,7 +370,8 @@ static void add_rules(scmp_filter_ctx ctx, const struct profile *p)
 
 static void print_instruction(struct sock_filter instruction)
 {
-	printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
+	printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", instruction.code, instruction.jt, instruction.jf,
+		instruction.k);
 }
 
 /*
@@ -363,7 +380,8 @@ static void print_instruction(struct sock_filter instruction)
  * newer calls all the time, and that is no refusal. `about` says which allowed calls are notified,
  * too.
  */
-static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier, int notifies, unsigned about)
+static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *identifier,
+	int notifies, unsigned about)
 {
 	struct sock_filter instruction, beginning[SECCOMP_BEGINNING_MOST];
 	FILE *file = tmpfile();
@@ -381,7 +399,8 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 	for (size_t i = 0; i < count; i++)
 		print_instruction(beginning[i]);
 	while (fread(&instruction, sizeof instruction, 1, file) == 1) {
-		if (notifies && instruction.code == (BPF_RET | BPF_K) && instruction.k == (SECCOMP_RET_ERRNO | EPERM))
+		if (notifies && instruction.code == (BPF_RET | BPF_K) &&
+			instruction.k == (SECCOMP_RET_ERRNO | EPERM))
 			instruction.k = SECCOMP_RET_USER_NOTIF;
 		print_instruction(instruction);
 		count++;
@@ -395,7 +414,8 @@ static void print_filter(scmp_filter_ctx ctx, const char *prefix, const char *id
 /* A notified call is one that the profile has allowed without conditions. */
 static unsigned can_watch(const struct profile *p)
 {
-	return (p->groups & EVERY ? WATCHED_PROCESS : 0) | (p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);
+	return (p->groups & EVERY ? WATCHED_PROCESS : 0) |
+		(p->groups & SOCKETS && p->internet ? WATCHED_ADDRESS : 0);
 }
 
 static void print_names(void)
@@ -414,7 +434,8 @@ static void print_names(void)
 
 int main(void)
 {
-	printf("/* Generated by seccomp_generate from syscalls.def and watched_calls.def. */\n#include <linux/filter.h>\n\n");
+	printf("/* Generated by seccomp_generate from syscalls.def and watched_calls.def. "
+	       "*/\n#include <linux/filter.h>\n\n");
 	for (size_t i = 0; i < sizeof PROFILES / sizeof *PROFILES; i++) {
 		scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
@@ -427,9 +448,11 @@ int main(void)
 		add_rules(ctx, &PROFILES[i]);
 		print_filter(ctx, "FILTER", PROFILES[i].identifier, 0, 0);
 		print_filter(ctx, "COUNTING", PROFILES[i].identifier, 1, 0);
-		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]) & ~(unsigned)WATCHED_ADDRESS);
+		print_filter(ctx, "NOTIFYING", PROFILES[i].identifier, 1,
+			can_watch(&PROFILES[i]) & ~(unsigned)WATCHED_ADDRESS);
 		print_filter(ctx, "WATCHING", PROFILES[i].identifier, 1, can_watch(&PROFILES[i]));
-		printf("#define WATCHES_%s %uu\n\n", PROFILES[i].identifier, can_watch(&PROFILES[i]));
+		printf("#define WATCHES_%s %uu\n\n", PROFILES[i].identifier,
+			can_watch(&PROFILES[i]));
 		seccomp_release(ctx);
 	}
 	print_names();

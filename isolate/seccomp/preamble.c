@@ -34,7 +34,8 @@ static const struct watched_call {
 	int argument;
 	uint64_t value;
 } WATCHED_CALLS[] = {
-#define WATCHED(call, about, how, argument, value, why) { #call, WATCHED_##about, how, argument, value },
+#define WATCHED(call, about, how, argument, value, why) \
+	{ #call, WATCHED_##about, how, argument, value },
 #include "isolate/seccomp/watched_calls.def"
 #undef WATCHED
 };
@@ -77,7 +78,8 @@ static struct sock_filter load(size_t offset)
 
 static struct sock_filter jump(unsigned how, uint32_t value, size_t if_so, size_t if_not)
 {
-	return (struct sock_filter)BPF_JUMP(BPF_JMP | how | BPF_K, value, (uint8_t)if_so, (uint8_t)if_not);
+	return (struct sock_filter)BPF_JUMP(
+		BPF_JMP | how | BPF_K, value, (uint8_t)if_so, (uint8_t)if_not);
 }
 
 static struct sock_filter answer(uint32_t action)
@@ -90,7 +92,8 @@ static size_t half(int argument, int high)
 {
 	const int big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
-	return offsetof(struct seccomp_data, args) + 8 * (size_t)argument + (high != big_endian ? 4 : 0);
+	return offsetof(struct seccomp_data, args) + 8 * (size_t)argument +
+		(high != big_endian ? 4 : 0);
 }
 
 /* Instructions that notify a watched call, with the number of the call loaded before and after. */
@@ -137,7 +140,9 @@ size_t seccomp_beginning(unsigned about, struct sock_filter program[SECCOMP_BEGI
 
 void seccomp_print_watched(void)
 {
-	printf("#define NATIVE_ARCHITECTURE 0x%08xu\n\nstatic const struct { int number; enum watched about; } WATCHED_CALLS[] = {\n", (unsigned)seccomp_arch_native());
+	printf("#define NATIVE_ARCHITECTURE 0x%08xu\n\nstatic const struct { int number; enum "
+	       "watched about; } WATCHED_CALLS[] = {\n",
+		(unsigned)seccomp_arch_native());
 	for (size_t i = 0; i < sizeof WATCHED_CALLS / sizeof *WATCHED_CALLS; i++) {
 		int number = seccomp_syscall_resolve_name(WATCHED_CALLS[i].name);
 

@@ -18,8 +18,8 @@ static int probe(struct error *err)
 	return execution_probe(&ISOLATION, err);
 }
 
-static int execute(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags, struct record *result,
-		   struct error *err)
+static int execute(const struct options *options, const struct program *program,
+	const struct streams *streams, unsigned flags, struct record *result, struct error *err)
 {
 	result->tier = tier_namespace.name;
 	return execution_run(&ISOLATION, options, program, streams, flags, result, err);
@@ -28,7 +28,8 @@ static int execute(const struct options *options, const struct program *program,
 const struct tier tier_namespace = {
 	.name = "namespace",
 	.level = 2,
-	.summary = "namespaces that an ordinary user can make, an own root, no capabilities, a system call filter",
+	.summary = "namespaces that an ordinary user can make, an own root, no capabilities, a "
+		   "system call filter",
 	.probe = probe,
 	.execute = execute,
 };

@@ -15,8 +15,8 @@
 
 struct tier {
 	const char *name;
-	unsigned level;          /* 0 to 3, as in the design */
-	const char *summary;     /* one sentence */
+	unsigned level;      /* 0 to 3, as in the design */
+	const char *summary; /* one sentence */
 	/*
 	 * Tries whether this host can have the tier, by doing it. 0, or -1 with the failure that
 	 * `cordon run` would end with.
@@ -26,8 +26,9 @@ struct tier {
 	 * Runs one program to its end. Fills result (record_init was called). Returns 0 with a
 	 * record whatever the program did, or -1 with a failure of cordon's own. Thread-safe.
 	 */
-	int (*execute)(const struct options *options, const struct program *program, const struct streams *streams, unsigned flags,
-		       struct record *result, struct error *err);
+	int (*execute)(const struct options *options, const struct program *program,
+		const struct streams *streams, unsigned flags, struct record *result,
+		struct error *err);
 };
 
 /*

@@ -22,6 +22,7 @@ const struct tier *tier_find(const char *name, struct error *err)
 	for (size_t i = 0; i < TIER_COUNT; i++)
 		if (strcmp(TIERS[i]->name, name) == 0)
 			return TIERS[i];
-	error_set(err, FAILURE_TIER_UNAVAILABLE, 0, "there is no tier \"%s\": this build has namespace and subprocess", name);
+	error_set(err, FAILURE_TIER_UNAVAILABLE, 0,
+		"there is no tier \"%s\": this build has namespace and subprocess", name);
 	return NULL;
 }

@@ -27,13 +27,20 @@ struct json_slice acting_raw(const struct acting *a, const char *key)
 {
 	uint32_t node = json_tree_member(&a->params, 0, key);
 
-	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw, acting_node(a, node)->raw_length } : (struct json_slice){ NULL, 0 };
+	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw,
+		acting_node(a, node)->raw_length }
+		    : (struct json_slice){ NULL, 0 };
 }
 
 struct tool_event acting_event(const struct acting *a, const struct item *item)
 {
-	return (struct tool_event){ .user = a->user, .name = item && item->id ? item->name : a->name, .item = item, .by = a->request->authority.who, .reason = a->reason, .session = a->session,
-			      .agent = a->agent };
+	return (struct tool_event){ .user = a->user,
+		.name = item && item->id ? item->name : a->name,
+		.item = item,
+		.by = a->request->authority.who,
+		.reason = a->reason,
+		.session = a->session,
+		.agent = a->agent };
 }
 
 void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t)
@@ -81,7 +88,8 @@ static int show_user(const char *user, void *context)
 	return 0;
 }
 
-static int show_items(struct acting *a, const char *key, int (*show)(struct store *, struct json_writer *, struct error *))
+static int show_items(struct acting *a, const char *key,
+	int (*show)(struct store *, struct json_writer *, struct error *))
 {
 	struct each each = { a, show, BUFFER_INIT };
 	int status = 0;
@@ -139,7 +147,10 @@ static int history(struct acting *a)
 
 static struct decision decision_of(const struct acting *a)
 {
-	return (struct decision){ .name = a->name, .reference = a->reference, .who = a->request->authority.who, .reason = a->reason };
+	return (struct decision){ .name = a->name,
+		.reference = a->reference,
+		.who = a->request->authority.who,
+		.reason = a->reason };
 }
 
 static int promote(struct acting *a)
@@ -174,7 +185,10 @@ static int emit_restored(struct acting *a, const struct item *restored)
 	return 0;
 }
 
-static int take_away(struct acting *a, int (*function)(struct store *, const struct decision *, struct item *, struct item *, struct error *), enum event_type event)
+static int take_away(struct acting *a,
+	int (*function)(struct store *, const struct decision *, struct item *, struct item *,
+		struct error *),
+	enum event_type event)
 {
 	const struct decision d = decision_of(a);
 	struct item item, restored;
@@ -232,14 +246,20 @@ static int validate_imported(const struct spec *spec, void *context)
 /* One line; what is wrong with it is said with its number. */
 static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_new)
 {
-	struct transfer t = { .keep = a->keep, .who = a->request->authority.who, .validate = validate_imported, .context = a };
-	int status = acting_node(a, at)->kind != JSON_OBJECT ? acting_bad(a, "lines", "an array of objects")
-							     : transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw, acting_node(a, at)->raw_length, a->err);
+	struct transfer t = { .keep = a->keep,
+		.who = a->request->authority.who,
+		.validate = validate_imported,
+		.context = a };
+	int status = acting_node(a, at)->kind != JSON_OBJECT
+		? acting_bad(a, "lines", "an array of objects")
+		: transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw,
+			  acting_node(a, at)->raw_length, a->err);
 	struct error inner = *a->err;
 	struct tool_event event;
 
 	if (status < 0)
-		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s", (long long)number, inner.context);
+		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s",
+			(long long)number, inner.context);
 	event = acting_event(a, &t.item);
 	if (t.is_new)
 		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &event);
@@ -261,7 +281,8 @@ static int import(struct acting *a)
 
 	if (!lines || acting_node(a, lines)->kind != JSON_ARRAY)
 		return acting_bad(a, "lines", "an array of what tool.export gives");
-	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end; at = acting_node(a, at)->end) {
+	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end;
+		at = acting_node(a, at)->end) {
 		if (import_line(a, at, (a->first ? a->first : 1) + imported + skipped, &is_new) < 0)
 			return -1;
 		imported += is_new;
@@ -283,7 +304,8 @@ static const struct action {
 	enum opening opening;
 	bool needs_name, runs_code;
 } ACTIONS[] = {
-#define ACTION(name, function, scope, opening, needs_name, runs_code) { name, function, scope, opening, needs_name, runs_code },
+#define ACTION(name, function, scope, opening, needs_name, runs_code) \
+	{ name, function, scope, opening, needs_name, runs_code },
 #include "isolate/tools/actions.def"
 #undef ACTION
 };
@@ -310,23 +332,31 @@ bool action_runs_code(const char *name)
 
 static int perform(struct acting *a, const struct action *action)
 {
-	if (acting_take_parameters(a) < 0 || authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
+	if (acting_take_parameters(a) < 0 ||
+		authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
 		return -1;
 	/* An agent does not choose the policy under which its own tool becomes permanent. */
-	if ((a->has_policy || a->threshold) && authority_check(&a->request->authority, SCOPE_OPERATOR, "choosing a policy of promotion", a->err) < 0)
+	if ((a->has_policy || a->threshold) &&
+		authority_check(&a->request->authority, SCOPE_OPERATOR,
+			"choosing a policy of promotion", a->err) < 0)
 		return -1;
 	if (action->needs_name && !a->has_name)
 		return error_set(a->err, FAILURE_BAD_OPTION, 0, "the name of a tool is missing");
 	if (a->all_users && action->opening != EACH)
-		return error_set(a->err, FAILURE_BAD_OPTION, 0, "the user \"*\" goes with lists only");
-	if (!a->all_users && store_open(&a->store, a->request->base, a->user, action->opening == CREATE, 0, a->err) < 0)
+		return error_set(
+			a->err, FAILURE_BAD_OPTION, 0, "the user \"*\" goes with lists only");
+	if (!a->all_users &&
+		store_open(&a->store, a->request->base, a->user, action->opening == CREATE, 0,
+			a->err) < 0)
 		return -1;
 	json_begin(&a->w, &a->answer->result);
 	json_open_object(&a->w);
 	if (action->perform(a) < 0)
 		return -1;
 	json_close_object(&a->w);
-	return a->answer->result.failed ? error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "writing the answer of %s", action->name) : 0;
+	return a->answer->result.failed ? error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+						  "writing the answer of %s", action->name)
+					: 0;
 }
 
 int action_perform(const struct action_request *r, struct action_answer *answer, struct error *err)

@@ -14,28 +14,31 @@
 #include "isolate/tools/promotion.h"
 
 struct action_request {
-	const char *name;            /* "tool.spawn" */
-	const char *params;          /* a JSON object that passed a gate */
+	const char *name;   /* "tool.spawn" */
+	const char *params; /* a JSON object that passed a gate */
 	size_t length;
 	/* where libraries are (store_base); taken before the environment is the caller's */
 	const char *base;
 	struct authority authority;
-	const char *execution_id;    /* of a call; NULL: a fresh one */
-	int control;                 /* as in struct streams; -1: none */
-	int events;                  /* events go here, a line each; -1: nowhere */
+	const char *execution_id; /* of a call; NULL: a fresh one */
+	int control;              /* as in struct streams; -1: none */
+	int events;               /* events go here, a line each; -1: nowhere */
 	/* of a tool whose name is new to its library; threshold where nothing was said */
 	enum tool_policy policy;
-	int64_t threshold;           /* and after how many calls; 0: the policy's own */
+	int64_t threshold; /* and after how many calls; 0: the policy's own */
 };
 
 struct action_answer {
-	struct buffer result;        /* JSON: the result, when it succeeded */
+	struct buffer result; /* JSON: the result, when it succeeded */
 	/* JSON: what belongs to a failure beside it (the record of a validation), or empty */
 	struct buffer data;
-	int status;                  /* what the command line ends with: 0, 1, 2 */
+	int status; /* what the command line ends with: 0, 1, 2 */
 };
 
-#define ACTION_ANSWER_INIT { BUFFER_INIT, BUFFER_INIT, 0 }
+#define ACTION_ANSWER_INIT \
+	{ \
+		BUFFER_INIT, BUFFER_INIT, 0 \
+	}
 
 /* Whether there is such an action, and whether it may take its time (it runs code). */
 bool action_exists(const char *name);

@@ -34,7 +34,8 @@ static int copy_text(struct acting *a, uint32_t node, const char *key, size_t mo
 {
 	const struct json_node *value = acting_node(a, node);
 
-	if (value->kind != JSON_STRING || value->length > most || memchr(value->bytes, '\0', value->length))
+	if (value->kind != JSON_STRING || value->length > most ||
+		memchr(value->bytes, '\0', value->length))
 		return acting_bad(a, key, "a string, and not longer than some pages");
 	*out = strndup(value->bytes, value->length);
 	return *out ? 0 : error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading %s", key);
@@ -44,7 +45,8 @@ static int take_id(struct acting *a, uint32_t node, const char *key, char **out)
 {
 	if (acting_node(a, node)->kind != JSON_STRING)
 		return acting_bad(a, key, "a string");
-	if (identity_check(key, acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) < 0)
+	if (identity_check(key, acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) <
+		0)
 		return -1;
 	return copy_text(a, node, key, IDENTITY_MAX, out);
 }
@@ -57,9 +59,11 @@ static int take_user(struct acting *a, uint32_t node)
 	}
 	if (acting_node(a, node)->kind != JSON_STRING)
 		return acting_bad(a, "user", "a string");
-	if (identity_check("the user", acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) < 0)
+	if (identity_check("the user", acting_node(a, node)->bytes, acting_node(a, node)->length,
+		    a->err) < 0)
 		return -1;
-	snprintf(a->user, sizeof a->user, "%.*s", (int)acting_node(a, node)->length, acting_node(a, node)->bytes);
+	snprintf(a->user, sizeof a->user, "%.*s", (int)acting_node(a, node)->length,
+		acting_node(a, node)->bytes);
 	return 0;
 }
 
@@ -67,9 +71,11 @@ static int take_name(struct acting *a, uint32_t node)
 {
 	if (acting_node(a, node)->kind != JSON_STRING)
 		return acting_bad(a, "name", "a string");
-	if (identity_check_tool(acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) < 0)
+	if (identity_check_tool(acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) <
+		0)
 		return -1;
-	snprintf(a->name, sizeof a->name, "%.*s", (int)acting_node(a, node)->length, acting_node(a, node)->bytes);
+	snprintf(a->name, sizeof a->name, "%.*s", (int)acting_node(a, node)->length,
+		acting_node(a, node)->bytes);
 	a->has_name = true;
 	return 0;
 }
@@ -88,7 +94,9 @@ static int take_number(struct acting *a, uint32_t node, const char *key, int64_t
 		number = number * 10 + (text[i] - '0');
 	}
 	*out = number;
-	return number >= 1 && number <= PROMOTION_THRESHOLD_MAX ? 0 : acting_bad(a, key, "a whole number from 1 to 1000000");
+	return number >= 1 && number <= PROMOTION_THRESHOLD_MAX
+		? 0
+		: acting_bad(a, key, "a whole number from 1 to 1000000");
 }
 
 static int take_version(struct acting *a, uint32_t node)
@@ -104,13 +112,16 @@ static int take_threshold(struct acting *a, uint32_t node)
 static int take_hash(struct acting *a, uint32_t node)
 {
 	const struct json_node *value = acting_node(a, node);
-	bool good = value->kind == JSON_STRING && value->length >= 8 && value->length < SPEC_HASH_ROOM;
+	bool good =
+		value->kind == JSON_STRING && value->length >= 8 && value->length < SPEC_HASH_ROOM;
 
 	for (uint32_t i = 0; good && i < value->length; i++)
-		good = (value->bytes[i] >= '0' && value->bytes[i] <= '9') || (value->bytes[i] >= 'a' && value->bytes[i] <= 'f');
+		good = (value->bytes[i] >= '0' && value->bytes[i] <= '9') ||
+			(value->bytes[i] >= 'a' && value->bytes[i] <= 'f');
 	if (!good)
 		return acting_bad(a, "hash", "8 to 64 hexadecimal digits, in small letters");
-	snprintf(a->reference.hash, sizeof a->reference.hash, "%.*s", (int)value->length, value->bytes);
+	snprintf(a->reference.hash, sizeof a->reference.hash, "%.*s", (int)value->length,
+		value->bytes);
 	return 0;
 }
 
@@ -123,7 +134,9 @@ static int take_policy(struct acting *a, uint32_t node)
 	a->policy = promotion_policy_of(word);
 	a->has_policy = true;
 	free(word);
-	return a->policy == POLICY_COUNT ? acting_bad(a, "policy", "threshold, eager or operator_approval") : 0;
+	return a->policy == POLICY_COUNT
+		? acting_bad(a, "policy", "threshold, eager or operator_approval")
+		: 0;
 }
 
 static int take_session(struct acting *a, uint32_t node)
@@ -157,19 +170,34 @@ static int take_first(struct acting *a, uint32_t node)
 	return take_number(a, node, "first", &a->first);
 }
 
-static const struct { const char *key; int (*take)(struct acting *, uint32_t); } PARAMETERS[] = {
-	{ "user", take_user }, { "name", take_name }, { "version", take_version }, { "hash", take_hash }, { "session", take_session }, { "agent", take_agent }, { "policy", take_policy },
-	{ "threshold", take_threshold }, { "reason", take_reason }, { "cwd", take_cwd }, { "keep", take_keep }, { "first", take_first },
+static const struct {
+	const char *key;
+	int (*take)(struct acting *, uint32_t);
+} PARAMETERS[] = {
+	{ "user", take_user },
+	{ "name", take_name },
+	{ "version", take_version },
+	{ "hash", take_hash },
+	{ "session", take_session },
+	{ "agent", take_agent },
+	{ "policy", take_policy },
+	{ "threshold", take_threshold },
+	{ "reason", take_reason },
+	{ "cwd", take_cwd },
+	{ "keep", take_keep },
+	{ "first", take_first },
 };
 
 int acting_take_parameters(struct acting *a)
 {
 	if (json_tree_read(&a->params, a->request->params, a->request->length) < 0)
-		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, errno, "reading the parameters of %s", a->request->name);
+		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"reading the parameters of %s", a->request->name);
 	for (size_t i = 0; i < sizeof PARAMETERS / sizeof *PARAMETERS; i++) {
 		uint32_t node = json_tree_member(&a->params, 0, PARAMETERS[i].key);
 
-		if (node && acting_node(a, node)->kind != JSON_NULL && PARAMETERS[i].take(a, node) < 0)
+		if (node && acting_node(a, node)->kind != JSON_NULL &&
+			PARAMETERS[i].take(a, node) < 0)
 			return -1;
 	}
 	return a->user[0] || a->all_users ? 0 : identity_default_user(a->user, a->err);

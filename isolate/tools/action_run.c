@@ -60,24 +60,33 @@ static int take_options(struct acting *a, struct performance *p)
 	struct json_slice profile = acting_raw(a, "options");
 
 	options_init(&p->options, FOR_EXEC);
-	if (profile.text && options_profile(&p->options, p->set, "options", profile.text, profile.length, a->err) < 0)
+	if (profile.text &&
+		options_profile(
+			&p->options, p->set, "options", profile.text, profile.length, a->err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->spec->import_count; i++)
 		if (options_set(&p->options, FOR_EXEC, "allow", p->spec->imports[i], a->err) < 0)
 			return -1;
 	if (p->flags & EXECUTE_VALIDATE_ONLY)
-		return options_set(&p->options, FOR_EXEC, "timeout", VALIDATION_SECONDS, a->err) < 0 ? -1 : options_set(&p->options, FOR_EXEC, "memory", VALIDATION_MEGABYTES, a->err);
-	return set_number(p, "timeout", p->spec->timeout_s, a->err) < 0 ? -1 : set_number(p, "memory", p->spec->memory_mb, a->err);
+		return options_set(&p->options, FOR_EXEC, "timeout", VALIDATION_SECONDS, a->err) < 0
+			? -1
+			: options_set(
+				  &p->options, FOR_EXEC, "memory", VALIDATION_MEGABYTES, a->err);
+	return set_number(p, "timeout", p->spec->timeout_s, a->err) < 0
+		? -1
+		: set_number(p, "memory", p->spec->memory_mb, a->err);
 }
 
 /* A struct touch_watcher: counts each name once. */
-static void keep_touched(void *context, const char *kind, bool refused, const char *name, size_t length)
+static void keep_touched(
+	void *context, const char *kind, bool refused, const char *name, size_t length)
 {
 	struct performance *p = context;
 	struct touched *t = p->touched;
 	_cleanup_free_ char *what = NULL;
 
-	if (asprintf(&what, "%s%.*s", refused ? "refused: " : "", (int)(length < NAME_MOST ? length : NAME_MOST), name) < 0) {
+	if (asprintf(&what, "%s%.*s", refused ? "refused: " : "",
+		    (int)(length < NAME_MOST ? length : NAME_MOST), name) < 0) {
 		what = NULL;
 		return;
 	}
@@ -92,7 +101,10 @@ static void keep_touched(void *context, const char *kind, bool refused, const ch
 
 static int execute(struct acting *a, struct performance *p)
 {
-	const struct program program = { .kind = PROGRAM_BODY, .text = p->spec->implementation, .length = p->spec->implementation_length, .name = p->spec->name };
+	const struct program program = { .kind = PROGRAM_BODY,
+		.text = p->spec->implementation,
+		.length = p->spec->implementation_length,
+		.name = p->spec->name };
 	const struct touch_watcher watcher = { keep_touched, p };
 	struct streams streams = STREAMS_CAPTURE;
 	const struct tier *tier = tier_find(p->options.tier, a->err);
@@ -102,16 +114,19 @@ static int execute(struct acting *a, struct performance *p)
 		streams.events = a->request->events;
 		streams.watcher = &watcher;
 	}
-	return tier ? tier->execute(&p->options, &program, &streams, p->flags, &p->result, a->err) : -1;
+	return tier ? tier->execute(&p->options, &program, &streams, p->flags, &p->result, a->err)
+		    : -1;
 }
 
-static int begin(struct acting *a, struct performance *p, const struct spec *spec, enum command_set set, unsigned flags)
+static int begin(struct acting *a, struct performance *p, const struct spec *spec,
+	enum command_set set, unsigned flags)
 {
 	*p = (struct performance){ .spec = spec, .set = set, .flags = flags };
 	if (record_init(&p->result, a->err) < 0)
 		return -1;
 	if (a->request->execution_id)
-		snprintf(p->result.execution_id, sizeof p->result.execution_id, "%s", a->request->execution_id);
+		snprintf(p->result.execution_id, sizeof p->result.execution_id, "%s",
+			a->request->execution_id);
 	return 0;
 }
 
@@ -140,7 +155,9 @@ static void guess_name(struct acting *a, struct json_slice spec)
 	char name[IDENTITY_ROOM];
 	struct error ignored = ERROR_INIT;
 
-	if (spec.text[0] == '{' && json_slice_copy(json_slice_of(spec.text, spec.length, "name"), name, sizeof name) && identity_check_tool(name, strlen(name), &ignored) == 0)
+	if (spec.text[0] == '{' &&
+		json_slice_copy(json_slice_of(spec.text, spec.length, "name"), name, sizeof name) &&
+		identity_check_tool(name, strlen(name), &ignored) == 0)
 		memcpy(a->name, name, sizeof name);
 }
 
@@ -179,7 +196,9 @@ static int validate(struct acting *a, struct performance *p)
 int acting_validate(struct acting *a, const struct spec *spec)
 {
 	struct performance p;
-	int status = begin(a, &p, spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) < 0 ? -1 : validate(a, &p);
+	int status = begin(a, &p, spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) < 0
+		? -1
+		: validate(a, &p);
 
 	end(&p);
 	return status;
@@ -187,8 +206,15 @@ int acting_validate(struct acting *a, const struct spec *spec)
 
 static int keep(struct acting *a, const struct spec *spec, const struct record *validation)
 {
-	const struct spawning s = { .spec = spec, .has_policy = a->has_policy, .policy = a->policy, .threshold = a->threshold, .session = a->session, .agent = a->agent,
-				    .who = a->request->authority.who, .fallback_policy = a->request->policy, .fallback_threshold = a->request->threshold };
+	const struct spawning s = { .spec = spec,
+		.has_policy = a->has_policy,
+		.policy = a->policy,
+		.threshold = a->threshold,
+		.session = a->session,
+		.agent = a->agent,
+		.who = a->request->authority.who,
+		.fallback_policy = a->request->policy,
+		.fallback_threshold = a->request->threshold };
 	struct item item;
 	struct tool_event t;
 	bool is_new;
@@ -208,7 +234,8 @@ static int keep(struct acting *a, const struct spec *spec, const struct record *
 
 		record_write(validation, &record);
 		a->answer->result.failed |= record.failed;
-		json_raw(&a->w, record.length ? record.data : "null", record.length ? record.length : 4);
+		json_raw(&a->w, record.length ? record.data : "null",
+			record.length ? record.length : 4);
 		buffer_free(&record);
 	}
 	return 0;
@@ -244,7 +271,8 @@ int action_spawn(struct acting *a)
 
 /* ---- call ---- */
 
-static void emit_call(struct acting *a, const struct item *item, const struct performance *p, const char *error)
+static void emit_call(
+	struct acting *a, const struct item *item, const struct performance *p, const char *error)
 {
 	struct tool_event t = acting_event(a, item);
 
@@ -264,7 +292,8 @@ static void emit_step(struct acting *a, const struct item *item, enum promotion_
 	t.by = who;
 	t.reason = reason;
 	if (step != STEP_NONE)
-		acting_emit(a, step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
+		acting_emit(a,
+			step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
 }
 
 static int write_call(struct acting *a, const struct performance *p, const struct item *item)
@@ -327,7 +356,8 @@ static int take_arguments(struct acting *a, struct performance *p)
 	int status;
 
 	if (args.text && args.text[0] != '{')
-		return error_set(a->err, FAILURE_ARGUMENTS_REFUSED, 0, "%s: the arguments are a JSON object", p->spec->name);
+		return error_set(a->err, FAILURE_ARGUMENTS_REFUSED, 0,
+			"%s: the arguments are a JSON object", p->spec->name);
 	text = args.text ? strndup(args.text, args.length) : strdup("{}");
 	if (!text)
 		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping arguments");
@@ -335,7 +365,9 @@ static int take_arguments(struct acting *a, struct performance *p)
 	free(text);
 	if (status < 0 && a->err->code == FAILURE_BAD_OPTION)
 		a->err->code = FAILURE_ARGUMENTS_REFUSED;
-	return status < 0 ? -1 : spec_check_arguments(p->spec, p->options.args_json, strlen(p->options.args_json), a->err);
+	return status < 0 ? -1
+			  : spec_check_arguments(p->spec, p->options.args_json,
+				    strlen(p->options.args_json), a->err);
 }
 
 int action_call(struct acting *a)
@@ -345,13 +377,16 @@ int action_call(struct acting *a)
 	struct spec spec;
 	int status = -1;
 
-	if (versions_find(&a->store, a->name, &a->reference, a->session, &item, a->err) < 0 || versions_spec(&a->store, item.id, &spec, a->err) < 0)
+	if (versions_find(&a->store, a->name, &a->reference, a->session, &item, a->err) < 0 ||
+		versions_spec(&a->store, item.id, &spec, a->err) < 0)
 		return -1;
-	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && spec_check_ceilings(&spec, a->err) == 0 && take_options(a, &p) == 0) {
+	if (begin(a, &p, &spec, FOR_TOOL_CALL, 0) == 0 && spec_check_ceilings(&spec, a->err) == 0 &&
+		take_options(a, &p) == 0) {
 		if (take_arguments(a, &p) < 0)
 			emit_call(a, &item, &p, a->err->context);
 		else if (a->cwd && chdir(a->cwd) != 0)
-			error_set(a->err, FAILURE_PATH_MISSING, errno, "entering the caller's directory %.200s", a->cwd);
+			error_set(a->err, FAILURE_PATH_MISSING, errno,
+				"entering the caller's directory %.200s", a->cwd);
 		else
 			status = run_and_count(a, &p, &item);
 	}

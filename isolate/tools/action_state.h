@@ -14,7 +14,7 @@ struct acting {
 	struct error *err;
 	struct json_tree params;
 	struct store store;
-	struct json_writer w;                /* over answer->result; an object is open */
+	struct json_writer w; /* over answer->result; an object is open */
 	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
 	bool all_users, has_name, has_policy, keep;
 	/* the number of the first line of an import, for messages */

@@ -18,7 +18,8 @@ static bool is_among(char c, const char *more)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr(more, c));
 }
 
-static int check(const char *what, const char *form, const char *first, const char *text, size_t length, struct error *err)
+static int check(const char *what, const char *form, const char *first, const char *text,
+	size_t length, struct error *err)
 {
 	bool good = length > 0 && length <= IDENTITY_MAX && is_among(text[0], first);
 	char shown[100];
@@ -27,7 +28,8 @@ static int check(const char *what, const char *form, const char *first, const ch
 		good = is_among(text[i], "0123456789_-");
 	if (good)
 		return 0;
-	return error_set(err, FAILURE_IDENTITY_REFUSED, 0, "%s \"%s\" does not match %s", what, text_visible_into(shown, sizeof shown, text, length, TEXT_ONE_LINE), form);
+	return error_set(err, FAILURE_IDENTITY_REFUSED, 0, "%s \"%s\" does not match %s", what,
+		text_visible_into(shown, sizeof shown, text, length, TEXT_ONE_LINE), form);
 }
 
 int identity_check(const char *what, const char *text, size_t length, struct error *err)
@@ -66,15 +68,18 @@ int identity_default_user(char out[IDENTITY_ROOM], struct error *err)
 
 struct authority authority_of_uid(unsigned uid)
 {
-	struct authority a = { .scope = uid == geteuid() || uid == 0 ? SCOPE_OPERATOR : SCOPE_AGENT };
+	struct authority a = { .scope = uid == geteuid() || uid == 0 ? SCOPE_OPERATOR
+								     : SCOPE_AGENT };
 
 	identity_login(uid, a.who, sizeof a.who);
 	return a;
 }
 
-int authority_check(const struct authority *a, enum scope needed, const char *action, struct error *err)
+int authority_check(
+	const struct authority *a, enum scope needed, const char *action, struct error *err)
 {
 	if (a->scope >= needed)
 		return 0;
-	return error_set(err, FAILURE_SCOPE_DENIED, 0, "%s by %s, who has the scope agent", action, a->who);
+	return error_set(
+		err, FAILURE_SCOPE_DENIED, 0, "%s by %s, who has the scope agent", action, a->who);
 }

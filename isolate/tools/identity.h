@@ -45,7 +45,7 @@ enum scope { SCOPE_AGENT, SCOPE_OPERATOR };
 
 struct authority {
 	enum scope scope;
-	char who[64];        /* a login name; for rows and events */
+	char who[64]; /* a login name; for rows and events */
 };
 
 /*
@@ -55,6 +55,7 @@ struct authority {
 struct authority authority_of_uid(unsigned uid);
 
 /* Returns 0 when the scope suffices, or -1 with SCOPE_DENIED. action is what messages call it. */
-int authority_check(const struct authority *a, enum scope needed, const char *action, struct error *err);
+int authority_check(
+	const struct authority *a, enum scope needed, const char *action, struct error *err);
 
 #endif

@@ -14,7 +14,10 @@ static const char *const STATES[] = {
 #undef STATE
 };
 
-static const struct { const char *word; int64_t threshold; } POLICIES[] = {
+static const struct {
+	const char *word;
+	int64_t threshold;
+} POLICIES[] = {
 #define POLICY(id, word, threshold, meaning) [POLICY_##id] = { word, threshold },
 #include "isolate/tools/promotion.def"
 #undef POLICY
@@ -58,14 +61,16 @@ bool promotion_is_due(enum tool_policy policy, int64_t threshold, int64_t succes
 	return successes >= (policy == POLICY_EAGER ? 1 : threshold);
 }
 
-enum promotion_step promotion_next(enum tool_policy policy, int64_t threshold, enum tool_state state, int64_t successes)
+enum promotion_step promotion_next(
+	enum tool_policy policy, int64_t threshold, enum tool_state state, int64_t successes)
 {
 	if (state != STATE_TRIAL || !promotion_is_due(policy, threshold, successes))
 		return STEP_NONE;
 	return policy == POLICY_OPERATOR ? STEP_WAIT : STEP_PROMOTE;
 }
 
-enum tool_state promotion_after_revoke(enum tool_policy policy, int64_t threshold, int64_t successes, bool is_newest)
+enum tool_state promotion_after_revoke(
+	enum tool_policy policy, int64_t threshold, int64_t successes, bool is_newest)
 {
 	if (!is_newest)
 		return STATE_SUPERSEDED;

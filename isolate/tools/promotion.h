@@ -38,12 +38,14 @@ bool promotion_is_due(enum tool_policy policy, int64_t threshold, int64_t succes
  * What follows a successful call. Only a version in trial goes on by itself: what an operator has
  * decided or taken back is the operator's.
  */
-enum promotion_step promotion_next(enum tool_policy policy, int64_t threshold, enum tool_state state, int64_t successes);
+enum promotion_step promotion_next(
+	enum tool_policy policy, int64_t threshold, enum tool_state state, int64_t successes);
 
 /*
  * The state of a version whose last decision was taken back: due, it waits for an operator,
  * whatever its policy.
  */
-enum tool_state promotion_after_revoke(enum tool_policy policy, int64_t threshold, int64_t successes, bool is_newest);
+enum tool_state promotion_after_revoke(
+	enum tool_policy policy, int64_t threshold, int64_t successes, bool is_newest);
 
 #endif

@@ -20,14 +20,17 @@
 #include "isolate/tools/schema_tree.h"
 #include "isolate/base/text.h"
 
-static int read_schema(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out);
+static int read_schema(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out);
 
-static int read_SCHEMA(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **schema)
+static int read_SCHEMA(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema **schema)
 {
 	return read_schema(r, node, p, schema);
 }
 
-static int read_SCHEMAS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_list *list)
+static int read_SCHEMAS(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_list *list)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -53,10 +56,12 @@ struct member {
 
 static int compare_members(const void *a, const void *b)
 {
-	return json_tree_compare(((const struct member *)a)->name, ((const struct member *)b)->name);
+	return json_tree_compare(
+		((const struct member *)a)->name, ((const struct member *)b)->name);
 }
 
-static int read_MEMBERS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_members *members)
+static int read_MEMBERS(struct reading *r, uint32_t node, const struct schema_place *p,
+	struct schema_members *members)
 {
 	const struct json_node *object = schema_node(r, node);
 	struct member *sorted;
@@ -69,7 +74,8 @@ static int read_MEMBERS(struct reading *r, uint32_t node, const struct schema_pl
 	sorted = calloc(object->count + 1, sizeof *sorted);
 	if (!members->names || !members->schemas || !sorted)
 		status = schema_no_memory(r);
-	for (uint32_t at = node + 1; status == 0 && at < object->end; at = schema_node(r, at + 1)->end) {
+	for (uint32_t at = node + 1; status == 0 && at < object->end;
+		at = schema_node(r, at + 1)->end) {
 		const struct schema_place here = { p, schema_node(r, at), NULL, 0 };
 
 		sorted[members->count].name = schema_node(r, at);
@@ -87,11 +93,14 @@ static int read_MEMBERS(struct reading *r, uint32_t node, const struct schema_pl
 	return status;
 }
 
-static int read_REFERENCE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema *from)
+static int read_REFERENCE(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema *from)
 {
 	const struct json_node *value = schema_node(r, node);
 
-	if (value->kind != JSON_STRING || (!json_tree_is(r->tree, node, "#") && (value->length < 9 || memcmp(value->bytes, "#/$defs/", 8) != 0)))
+	if (value->kind != JSON_STRING ||
+		(!json_tree_is(r->tree, node, "#") &&
+			(value->length < 9 || memcmp(value->bytes, "#/$defs/", 8) != 0)))
 		return schema_refuse(r, p, "leads to \"#\" or \"#/$defs/NAME\", and nowhere else");
 	if (r->reference_count == REFERENCES_MAX)
 		return schema_refuse(r, p, "there are more than %d references", REFERENCES_MAX);
@@ -100,7 +109,8 @@ static int read_REFERENCE(struct reading *r, uint32_t node, const struct schema_
 	return 0;
 }
 
-static int read_DEFINITIONS(struct reading *r, uint32_t node, const struct schema_place *p, struct schema *at)
+static int read_DEFINITIONS(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema *at)
 {
 	if (at != r->set->root)
 		return schema_refuse(r, p, "stands at the root of the schema only");
@@ -111,12 +121,14 @@ static int read_DIALECT(struct reading *r, uint32_t node, const struct schema_pl
 {
 	if (json_tree_is(r->tree, node, "https://json-schema.org/draft/2020-12/schema"))
 		return 0;
-	return schema_refuse(r, p, "only \"https://json-schema.org/draft/2020-12/schema\" is known");
+	return schema_refuse(
+		r, p, "only \"https://json-schema.org/draft/2020-12/schema\" is known");
 }
 
 /* ---- a schema ---- */
 
-static int read_keyword(struct reading *r, uint32_t key, const struct schema_place *p, struct schema *s)
+static int read_keyword(
+	struct reading *r, uint32_t key, const struct schema_place *p, struct schema *s)
 {
 #define TAKE_TYPES(member) schema_read_TYPES(r, key + 1, p, &s->member)
 #define TAKE_VALUES(member) schema_read_VALUES(r, key + 1, p, &s->member)
@@ -125,7 +137,8 @@ static int read_keyword(struct reading *r, uint32_t key, const struct schema_pla
 #define TAKE_NUMBER(member) schema_read_NUMBER(r, key + 1, p, &s->member)
 #define TAKE_DIVISOR(member) schema_read_DIVISOR(r, key + 1, p, &s->member)
 #define TAKE_TRUTH(member) schema_read_TRUTH(r, key + 1, p, &s->member)
-#define TAKE_PATTERN(member) (s->pattern_text = schema_node(r, key + 1), schema_read_PATTERN(r, key + 1, p, &s->member))
+#define TAKE_PATTERN(member) \
+	(s->pattern_text = schema_node(r, key + 1), schema_read_PATTERN(r, key + 1, p, &s->member))
 #define TAKE_NAMES(member) schema_read_NAMES(r, key + 1, p, &s->member)
 #define TAKE_SCHEMA(member) read_SCHEMA(r, key + 1, p, &s->member)
 #define TAKE_SCHEMAS(member) read_SCHEMAS(r, key + 1, p, &s->member)
@@ -142,7 +155,8 @@ static int read_keyword(struct reading *r, uint32_t key, const struct schema_pla
 	return schema_refuse(r, p, "this keyword is none that cordon knows");
 }
 
-static int read_schema(struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out)
+static int read_schema(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema **out)
 {
 	const struct json_node *value = schema_node(r, node);
 	struct schema *s = calloc(1, sizeof *s);
@@ -150,7 +164,8 @@ static int read_schema(struct reading *r, uint32_t node, const struct schema_pla
 	*out = s;
 	if (!s)
 		return schema_no_memory(r);
-	s->min_length = s->max_length = s->min_items = s->max_items = s->min_properties = s->max_properties = NO_COUNT;
+	s->min_length = s->max_length = s->min_items = s->max_items = s->min_properties =
+		s->max_properties = NO_COUNT;
 	s->next = r->set->all;
 	r->set->all = s;
 	if (!r->set->root)
@@ -180,11 +195,13 @@ static size_t pointer_name(const struct json_node *reference, char *out, size_t 
 		unsigned byte;
 
 		out[used] = *at;
-		if (*at == '%' && i + 2 < reference->length && sscanf((char[]){ at[1], at[2], '\0' }, "%2x", &byte) == 1) {
+		if (*at == '%' && i + 2 < reference->length &&
+			sscanf((char[]){ at[1], at[2], '\0' }, "%2x", &byte) == 1) {
 			out[used] = (char)byte;
 			i += 2;
 		}
-		if (out[used] == '~' && i + 1 < reference->length && (reference->bytes[i + 1] == '0' || reference->bytes[i + 1] == '1'))
+		if (out[used] == '~' && i + 1 < reference->length &&
+			(reference->bytes[i + 1] == '0' || reference->bytes[i + 1] == '1'))
 			out[used] = reference->bytes[++i] == '1' ? '/' : '~';
 		used++;
 	}
@@ -206,13 +223,16 @@ static int resolve(struct reading *r, const char *place)
 			if (json_tree_compare(r->set->definitions.names[d], &wanted) == 0)
 				found = r->set->definitions.schemas[d];
 		if (!found)
-			return schema_refuse(r, &here, "$ref \"%s\" leads nowhere", text_visible_into(shown, sizeof shown, reference->bytes, reference->length, TEXT_ONE_LINE));
+			return schema_refuse(r, &here, "$ref \"%s\" leads nowhere",
+				text_visible_into(shown, sizeof shown, reference->bytes,
+					reference->length, TEXT_ONE_LINE));
 		r->references[i].from->reference = found;
 	}
 	return 0;
 }
 
-struct schema_set *schema_read(const struct json_tree *tree, uint32_t node, const char *place, struct error *err)
+struct schema_set *schema_read(
+	const struct json_tree *tree, uint32_t node, const char *place, struct error *err)
 {
 	struct reading *r = calloc(1, sizeof *r);
 	struct schema_set *set = calloc(1, sizeof *set);

@@ -29,7 +29,8 @@ enum { SCHEMA_OK = 0, SCHEMA_REFUSED = 1 };
  * ("parameters"). Returns NULL with SPEC_REFUSED, which says where and what, or
  * RESOURCES_EXHAUSTED.
  */
-struct schema_set *schema_read(const struct json_tree *tree, uint32_t node, const char *place, struct error *err);
+struct schema_set *schema_read(
+	const struct json_tree *tree, uint32_t node, const char *place, struct error *err);
 void schema_free(struct schema_set *s);
 
 /*
@@ -38,6 +39,7 @@ void schema_free(struct schema_set *s);
  * that ends without an answer (steps or time used up) is a violation, too. seconds: how long it may
  * take. Returns -1 without memory. why holds text of the document.
  */
-int schema_check(const struct schema_set *s, const struct json_tree *document, double seconds, struct buffer *why);
+int schema_check(const struct schema_set *s, const struct json_tree *document, double seconds,
+	struct buffer *why);
 
 #endif

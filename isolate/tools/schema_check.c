@@ -42,11 +42,12 @@ struct check {
 	pcre2_match_context *match;
 	unsigned violations, quiet, depth;
 	uint64_t steps;
-	int64_t until_us;                         /* on CLOCK_MONOTONIC */
+	int64_t until_us; /* on CLOCK_MONOTONIC */
 	bool spent, no_memory;
 };
 
-static bool check_value(struct check *c, const struct schema *s, uint32_t node, const struct place *p);
+static bool check_value(
+	struct check *c, const struct schema *s, uint32_t node, const struct place *p);
 
 static void add_place(struct buffer *out, const struct place *p)
 {
@@ -54,14 +55,15 @@ static void add_place(struct buffer *out, const struct place *p)
 		return;
 	add_place(out, p->up);
 	if (p->key)
-		buffer_printf(out, "/%.*s", (int)(p->key->length < 60 ? p->key->length : 60), p->key->bytes);
+		buffer_printf(out, "/%.*s", (int)(p->key->length < 60 ? p->key->length : 60),
+			p->key->bytes);
 	else
 		buffer_printf(out, "/%u", p->index);
 }
 
 /* Appends a violation, unless the check is quiet. Returns false. */
-__attribute__((format(printf, 3, 4)))
-static bool wrong(struct check *c, const struct place *p, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool wrong(
+	struct check *c, const struct place *p, const char *format, ...)
 {
 	char what[160];
 	va_list args;
@@ -93,7 +95,8 @@ static bool charge(struct check *c, uint64_t steps)
 	uint64_t before = c->steps;
 
 	c->steps += steps;
-	return c->steps <= STEPS_MAX && (before / CLOCK_STEPS == c->steps / CLOCK_STEPS || now_us() < c->until_us);
+	return c->steps <= STEPS_MAX &&
+		(before / CLOCK_STEPS == c->steps / CLOCK_STEPS || now_us() < c->until_us);
 }
 
 /* Returns false, and says so once, when there was too much work. */
@@ -110,9 +113,11 @@ static bool spend(struct check *c, uint64_t steps, const struct place *p)
 
 /* ---- the parts ---- */
 
-static bool check_types(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_types(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
-	static const char *const NAMES[] = { "null", "boolean", "boolean", "number", "string", "array", "object" };
+	static const char *const NAMES[] = { "null", "boolean", "boolean", "number", "string",
+		"array", "object" };
 	struct decimal d;
 
 	(void)node;
@@ -126,7 +131,8 @@ static bool check_types(struct check *c, const struct schema *s, const struct js
 	}
 	for (unsigned kind = 0; kind <= JSON_OBJECT; kind++)
 		if (s->types == 1u << kind || (kind == JSON_TRUE && s->types == TYPE_BOOLEAN))
-			return wrong(c, p, "is of type %s and must be of type %s", NAMES[value->kind], NAMES[kind]);
+			return wrong(c, p, "is of type %s and must be of type %s",
+				NAMES[value->kind], NAMES[kind]);
 	return wrong(c, p, "is of type %s, which is none of those allowed", NAMES[value->kind]);
 }
 
@@ -135,7 +141,8 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(a, *(char *const *)b);
 }
 
-static bool is_among(struct check *c, const struct schema_values *values, uint32_t node, const struct place *p)
+static bool is_among(
+	struct check *c, const struct schema_values *values, uint32_t node, const struct place *p)
 {
 	struct buffer text = BUFFER_INIT;
 	bool found;
@@ -144,12 +151,15 @@ static bool is_among(struct check *c, const struct schema_values *values, uint32
 		return false;
 	json_tree_normal(c->tree, node, &text);
 	c->no_memory |= text.failed;
-	found = text.length > 0 && bsearch(text.data, values->texts, values->count, sizeof *values->texts, compare_texts);
+	found = text.length > 0 &&
+		bsearch(text.data, values->texts, values->count, sizeof *values->texts,
+			compare_texts);
 	buffer_free(&text);
 	return found;
 }
 
-static bool check_values(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_values(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
 	bool good = true;
 
@@ -161,11 +171,18 @@ static bool check_values(struct check *c, const struct schema *s, const struct j
 	return good;
 }
 
-static bool check_number(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_number(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
-	const struct { const struct schema_bound *bound; int low, high; const char *words; } ROWS[] = {
-		{ &s->minimum, 0, 1, "is below the minimum" }, { &s->maximum, -1, 0, "is above the maximum" },
-		{ &s->above, 1, 1, "is not above the exclusive minimum" }, { &s->below, -1, -1, "is not below the exclusive maximum" },
+	const struct {
+		const struct schema_bound *bound;
+		int low, high;
+		const char *words;
+	} ROWS[] = {
+		{ &s->minimum, 0, 1, "is below the minimum" },
+		{ &s->maximum, -1, 0, "is above the maximum" },
+		{ &s->above, 1, 1, "is not above the exclusive minimum" },
+		{ &s->below, -1, -1, "is not below the exclusive maximum" },
 	};
 	struct decimal d;
 	bool good = true;
@@ -175,7 +192,8 @@ static bool check_number(struct check *c, const struct schema *s, const struct j
 		return true;
 	d = decimal_read(c->tree->text + value->raw, value->raw_length);
 	for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-		int order = ROWS[i].bound->present ? decimal_compare(&d, &ROWS[i].bound->value) : ROWS[i].low;
+		int order = ROWS[i].bound->present ? decimal_compare(&d, &ROWS[i].bound->value)
+						   : ROWS[i].low;
 
 		order = (order > 0) - (order < 0);
 		if (order < ROWS[i].low || order > ROWS[i].high)
@@ -186,12 +204,15 @@ static bool check_number(struct check *c, const struct schema *s, const struct j
 	return good;
 }
 
-static bool check_count(struct check *c, uint64_t count, uint64_t least, uint64_t most, const char *what, const struct place *p)
+static bool check_count(struct check *c, uint64_t count, uint64_t least, uint64_t most,
+	const char *what, const struct place *p)
 {
 	if (least != NO_COUNT && count < least)
-		return wrong(c, p, "has %" PRIu64 " %s and must have at least %" PRIu64, count, what, least);
+		return wrong(c, p, "has %" PRIu64 " %s and must have at least %" PRIu64, count,
+			what, least);
 	if (most != NO_COUNT && count > most)
-		return wrong(c, p, "has %" PRIu64 " %s and must have at most %" PRIu64, count, what, most);
+		return wrong(c, p, "has %" PRIu64 " %s and must have at most %" PRIu64, count, what,
+			most);
 	return true;
 }
 
@@ -205,7 +226,8 @@ static int charge_match(pcre2_callout_block *block, void *context)
 	return charge(context, 1) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
-static bool check_pattern(struct check *c, const struct schema *s, const struct json_node *value, const struct place *p)
+static bool check_pattern(struct check *c, const struct schema *s, const struct json_node *value,
+	const struct place *p)
 {
 	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	int found = PCRE2_ERROR_NOMEMORY;
@@ -214,20 +236,24 @@ static bool check_pattern(struct check *c, const struct schema *s, const struct 
 	if (!charge(c, value->length))
 		found = PCRE2_ERROR_CALLOUT;
 	else if (data)
-		found = pcre2_match(s->pattern, (PCRE2_SPTR)value->bytes, value->length, 0, PCRE2_NO_UTF_CHECK, data, c->match);
+		found = pcre2_match(s->pattern, (PCRE2_SPTR)value->bytes, value->length, 0,
+			PCRE2_NO_UTF_CHECK, data, c->match);
 	else
 		c->no_memory = true;
 	pcre2_match_data_free(data);
 	if (found >= 0)
 		return true;
 	if (found == PCRE2_ERROR_NOMATCH)
-		return wrong(c, p, "does not match the pattern %.*s", (int)(s->pattern_text->length < 80 ? s->pattern_text->length : 80), s->pattern_text->bytes);
+		return wrong(c, p, "does not match the pattern %.*s",
+			(int)(s->pattern_text->length < 80 ? s->pattern_text->length : 80),
+			s->pattern_text->bytes);
 	c->spent = true;
 	c->quiet = 0;
 	return wrong(c, p, "matching it against its pattern takes too long");
 }
 
-static bool check_string(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_string(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
 	uint64_t characters = 0;
 	bool good = true;
@@ -248,7 +274,8 @@ static int compare_owned(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool are_unique(struct check *c, const struct json_node *value, uint32_t node, const struct place *p)
+static bool are_unique(
+	struct check *c, const struct json_node *value, uint32_t node, const struct place *p)
 {
 	char **texts;
 	uint32_t count = 0;
@@ -282,7 +309,8 @@ static bool are_unique(struct check *c, const struct json_node *value, uint32_t 
 	return unique || wrong(c, p, "has an item twice");
 }
 
-static bool check_array(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_array(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
 	uint32_t index = 0;
 	bool good;
@@ -290,8 +318,10 @@ static bool check_array(struct check *c, const struct schema *s, const struct js
 	if (value->kind != JSON_ARRAY)
 		return true;
 	good = check_count(c, value->count, s->min_items, s->max_items, "items", p);
-	for (uint32_t at = node + 1; at < value->end && !c->spent; at = c->tree->nodes[at].end, index++) {
-		const struct schema *item = index < s->prefix.count ? s->prefix.items[index] : s->items;
+	for (uint32_t at = node + 1; at < value->end && !c->spent;
+		at = c->tree->nodes[at].end, index++) {
+		const struct schema *item =
+			index < s->prefix.count ? s->prefix.items[index] : s->items;
 		const struct place here = { p, NULL, index };
 
 		if (item)
@@ -307,14 +337,16 @@ static int compare_name(const void *a, const void *b)
 
 static int compare_members(const void *a, const void *b)
 {
-	return json_tree_compare(*(const struct json_node *const *)a, *(const struct json_node *const *)b);
+	return json_tree_compare(
+		*(const struct json_node *const *)a, *(const struct json_node *const *)b);
 }
 
 /*
  * Whether every required name is there. Both lists are sorted, so that thousands of names cost no
  * more than sorting.
  */
-static bool check_required(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_required(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
 	const struct json_node **present;
 	uint32_t count = 0, at = 0;
@@ -336,13 +368,15 @@ static bool check_required(struct check *c, const struct schema *s, const struct
 		while (at < count && json_tree_compare(present[at], name) < 0)
 			at++;
 		if (at == count || json_tree_compare(present[at], name) != 0)
-			good = wrong(c, p, "\"%.*s\" is required and missing", (int)(name->length < 60 ? name->length : 60), name->bytes);
+			good = wrong(c, p, "\"%.*s\" is required and missing",
+				(int)(name->length < 60 ? name->length : 60), name->bytes);
 	}
 	free(present);
 	return good;
 }
 
-static bool check_object(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_object(struct check *c, const struct schema *s, const struct json_node *value,
+	uint32_t node, const struct place *p)
 {
 	bool good;
 
@@ -350,15 +384,18 @@ static bool check_object(struct check *c, const struct schema *s, const struct j
 		return true;
 	good = check_count(c, value->count, s->min_properties, s->max_properties, "members", p);
 	good &= check_required(c, s, value, node, p);
-	for (uint32_t key = node + 1; key < value->end && !c->spent; key = c->tree->nodes[key + 1].end) {
+	for (uint32_t key = node + 1; key < value->end && !c->spent;
+		key = c->tree->nodes[key + 1].end) {
 		const struct json_node *name = &c->tree->nodes[key];
 		const struct json_node **found = NULL;
 		const struct place here = { p, name, 0 };
 
 		if (s->properties.count > 0)
-			found = bsearch(name, s->properties.names, s->properties.count, sizeof *found, compare_name);
+			found = bsearch(name, s->properties.names, s->properties.count,
+				sizeof *found, compare_name);
 		if (found)
-			good &= check_value(c, s->properties.schemas[found - s->properties.names], key + 1, &here);
+			good &= check_value(c, s->properties.schemas[found - s->properties.names],
+				key + 1, &here);
 		else if (s->additional && s->additional->never)
 			good = wrong(c, &here, "there is no such parameter");
 		else if (s->additional)
@@ -368,7 +405,8 @@ static bool check_object(struct check *c, const struct schema *s, const struct j
 }
 
 /* How many of a list fit, tried quietly. */
-static uint32_t count_fitting(struct check *c, const struct schema_list *list, uint32_t node, const struct place *p, uint32_t enough)
+static uint32_t count_fitting(struct check *c, const struct schema_list *list, uint32_t node,
+	const struct place *p, uint32_t enough)
 {
 	uint32_t fitting = 0;
 
@@ -380,7 +418,8 @@ static uint32_t count_fitting(struct check *c, const struct schema_list *list, u
 	return c->spent ? 0 : fitting;
 }
 
-static bool check_combinations(struct check *c, const struct schema *s, const struct json_node *value, uint32_t node, const struct place *p)
+static bool check_combinations(struct check *c, const struct schema *s,
+	const struct json_node *value, uint32_t node, const struct place *p)
 {
 	bool good = true;
 	uint32_t fitting;
@@ -389,9 +428,15 @@ static bool check_combinations(struct check *c, const struct schema *s, const st
 	for (uint32_t i = 0; i < s->all_of.count; i++)
 		good &= check_value(c, s->all_of.items[i], node, p);
 	if (s->any_of.count > 0 && count_fitting(c, &s->any_of, node, p, 1) == 0)
-		good = !c->spent && wrong(c, p, "fits none of the %u alternatives", s->any_of.count);
+		good = !c->spent &&
+			wrong(c, p, "fits none of the %u alternatives", s->any_of.count);
 	if (s->one_of.count > 0 && (fitting = count_fitting(c, &s->one_of, node, p, 2)) != 1)
-		good = !c->spent && wrong(c, p, fitting ? "fits more than one of the %u alternatives, and must fit one" : "fits none of the %u alternatives", s->one_of.count);
+		good = !c->spent &&
+			wrong(c, p,
+				fitting ? "fits more than one of the %u alternatives, and must fit "
+					  "one"
+					: "fits none of the %u alternatives",
+				s->one_of.count);
 	if (s->not_this) {
 		struct schema *alone[] = { s->not_this };
 		const struct schema_list list = { alone, 1 };
@@ -404,10 +449,18 @@ static bool check_combinations(struct check *c, const struct schema *s, const st
 	return good && !c->spent;
 }
 
-static bool check_value(struct check *c, const struct schema *s, uint32_t node, const struct place *p)
+static bool check_value(
+	struct check *c, const struct schema *s, uint32_t node, const struct place *p)
 {
-	static bool (*const PARTS[])(struct check *, const struct schema *, const struct json_node *, uint32_t, const struct place *) = {
-		check_types, check_values, check_number, check_string, check_array, check_object, check_combinations,
+	static bool (*const PARTS[])(struct check *, const struct schema *,
+		const struct json_node *, uint32_t, const struct place *) = {
+		check_types,
+		check_values,
+		check_number,
+		check_string,
+		check_array,
+		check_object,
+		check_combinations,
 	};
 	const struct json_node *value = &c->tree->nodes[node];
 	bool good = true;
@@ -423,9 +476,12 @@ static bool check_value(struct check *c, const struct schema *s, uint32_t node, 
 	return good && !c->spent && !c->no_memory;
 }
 
-int schema_check(const struct schema_set *s, const struct json_tree *document, double seconds, struct buffer *why)
+int schema_check(const struct schema_set *s, const struct json_tree *document, double seconds,
+	struct buffer *why)
 {
-	struct check c = { .tree = document, .why = why, .until_us = now_us() + (int64_t)(seconds * 1e6) };
+	struct check c = {
+		.tree = document, .why = why, .until_us = now_us() + (int64_t)(seconds * 1e6)
+	};
 	const struct place root = { NULL, NULL, 0 };
 	bool good;
 

@@ -25,19 +25,19 @@ struct schema_list {
 	uint32_t count;
 };
 
-struct schema_values {                    /* normal forms, sorted */
+struct schema_values { /* normal forms, sorted */
 	char **texts;
 	uint32_t count;
 	bool present;
 };
 
-struct schema_members {                   /* sorted by name */
+struct schema_members { /* sorted by name */
 	const struct json_node **names;
 	struct schema **schemas;
 	uint32_t count;
 };
 
-struct schema_names {                     /* sorted */
+struct schema_names { /* sorted */
 	const struct json_node **names;
 	uint32_t count;
 };
@@ -48,9 +48,9 @@ struct schema_bound {
 };
 
 struct schema {
-	bool never;                            /* false: refuses everything */
+	bool never; /* false: refuses everything */
 	bool unique;
-	unsigned types;                        /* 0: any */
+	unsigned types; /* 0: any */
 	struct schema_values values, constant;
 	struct schema_bound minimum, maximum, above, below, divisor;
 	/* NO_COUNT: none */
@@ -61,7 +61,7 @@ struct schema {
 	struct schema_list prefix, any_of, one_of, all_of;
 	struct schema_members properties;
 	struct schema_names required;
-	struct schema *next;                   /* of all, for freeing */
+	struct schema *next; /* of all, for freeing */
 };
 
 struct schema_set {
@@ -87,12 +87,16 @@ struct reading {
 	const struct json_tree *tree;
 	struct schema_set *set;
 	struct error *err;
-	struct { struct schema *from; uint32_t node; } references[REFERENCES_MAX];
+	struct {
+		struct schema *from;
+		uint32_t node;
+	} references[REFERENCES_MAX];
 	uint32_t reference_count;
 };
 
 /* Says where and what is wrong, with SPEC_REFUSED; that memory ran out. Return -1. */
-int schema_refuse(struct reading *r, const struct schema_place *p, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int schema_refuse(struct reading *r, const struct schema_place *p, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int schema_no_memory(struct reading *r);
 
 /* A node of the document. */
@@ -105,14 +109,22 @@ int schema_compare_names(const void *a, const void *b);
  * One function for each way in which a keyword's value is read (schema_keywords.def). Each returns
  * 0 or -1.
  */
-int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types);
-int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *values);
-int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value);
-int schema_read_NUMBER(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
-int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
-int schema_read_COUNT(struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count);
+int schema_read_TYPES(
+	struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types);
+int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p,
+	struct schema_values *values);
+int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p,
+	struct schema_values *value);
+int schema_read_NUMBER(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
+int schema_read_DIVISOR(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound);
+int schema_read_COUNT(
+	struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count);
 int schema_read_TRUTH(struct reading *r, uint32_t node, const struct schema_place *p, bool *truth);
-int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern);
-int schema_read_NAMES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names);
+int schema_read_PATTERN(
+	struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern);
+int schema_read_NAMES(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names);
 
 #endif

@@ -27,7 +27,8 @@ static void add_place(struct buffer *out, const struct schema_place *p)
 	if (p->name)
 		buffer_add_text(out, p->name);
 	else if (p->key)
-		buffer_printf(out, "/%.*s", (int)(p->key->length < 60 ? p->key->length : 60), p->key->bytes);
+		buffer_printf(out, "/%.*s", (int)(p->key->length < 60 ? p->key->length : 60),
+			p->key->bytes);
 	else
 		buffer_printf(out, "/%u", p->index);
 }
@@ -42,7 +43,8 @@ int schema_refuse(struct reading *r, const struct schema_place *p, const char *f
 	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
 	add_place(&where, p);
-	error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%.250s: %s", where.length ? where.data : "", what);
+	error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%.250s: %s", where.length ? where.data : "",
+		what);
 	return -1;
 }
 
@@ -58,9 +60,17 @@ const struct json_node *schema_node(const struct reading *r, uint32_t node)
 
 static int type_bit(const struct reading *r, uint32_t node, unsigned *bits)
 {
-	static const struct { const char *name; unsigned bits; } TYPES[] = {
-		{ "null", 1u << JSON_NULL }, { "boolean", TYPE_BOOLEAN }, { "number", 1u << JSON_NUMBER }, { "integer", TYPE_INTEGER },
-		{ "string", 1u << JSON_STRING }, { "array", 1u << JSON_ARRAY }, { "object", 1u << JSON_OBJECT },
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} TYPES[] = {
+		{ "null", 1u << JSON_NULL },
+		{ "boolean", TYPE_BOOLEAN },
+		{ "number", 1u << JSON_NUMBER },
+		{ "integer", TYPE_INTEGER },
+		{ "string", 1u << JSON_STRING },
+		{ "array", 1u << JSON_ARRAY },
+		{ "object", 1u << JSON_OBJECT },
 	};
 
 	for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
@@ -71,7 +81,8 @@ static int type_bit(const struct reading *r, uint32_t node, unsigned *bits)
 	return -1;
 }
 
-int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types)
+int schema_read_TYPES(
+	struct reading *r, uint32_t node, const struct schema_place *p, unsigned *types)
 {
 	const struct json_node *value = schema_node(r, node);
 	bool list = value->kind == JSON_ARRAY;
@@ -79,7 +90,9 @@ int schema_read_TYPES(struct reading *r, uint32_t node, const struct schema_plac
 	*types = 0;
 	for (uint32_t at = list ? node + 1 : node; at < value->end; at = schema_node(r, at)->end)
 		if (type_bit(r, at, types) < 0)
-			return schema_refuse(r, p, "a type is one of null, boolean, number, integer, string, array, object");
+			return schema_refuse(r, p,
+				"a type is one of null, boolean, number, integer, string, array, "
+				"object");
 	return *types ? 0 : schema_refuse(r, p, "at least one type is needed");
 }
 
@@ -101,7 +114,8 @@ static int add_value(struct reading *r, uint32_t node, char **texts, uint32_t *c
 	return 0;
 }
 
-int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *values)
+int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_place *p,
+	struct schema_values *values)
 {
 	const struct json_node *list = schema_node(r, node);
 
@@ -118,7 +132,8 @@ int schema_read_VALUES(struct reading *r, uint32_t node, const struct schema_pla
 	return 0;
 }
 
-int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value)
+int schema_read_ONE_VALUE(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_values *value)
 {
 	(void)p;
 	value->present = true;
@@ -126,7 +141,8 @@ int schema_read_ONE_VALUE(struct reading *r, uint32_t node, const struct schema_
 	return value->texts ? add_value(r, node, value->texts, &value->count) : schema_no_memory(r);
 }
 
-int schema_read_NUMBER(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
+int schema_read_NUMBER(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
 {
 	const struct json_node *value = schema_node(r, node);
 
@@ -137,19 +153,24 @@ int schema_read_NUMBER(struct reading *r, uint32_t node, const struct schema_pla
 	return 0;
 }
 
-int schema_read_DIVISOR(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
+int schema_read_DIVISOR(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_bound *bound)
 {
 	if (schema_read_NUMBER(r, node, p, bound) < 0)
 		return -1;
 	if (bound->value.sign <= 0 || bound->value.count > DECIMAL_DIVISOR_DIGITS)
-		return schema_refuse(r, p, "must be greater than 0 and have at most %d digits", DECIMAL_DIVISOR_DIGITS);
+		return schema_refuse(r, p, "must be greater than 0 and have at most %d digits",
+			DECIMAL_DIVISOR_DIGITS);
 	return 0;
 }
 
-int schema_read_COUNT(struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count)
+int schema_read_COUNT(
+	struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count)
 {
 	const struct json_node *value = schema_node(r, node);
-	struct decimal d = value->kind == JSON_NUMBER ? decimal_read(r->tree->text + value->raw, value->raw_length) : (struct decimal){ .sign = -1 };
+	struct decimal d = value->kind == JSON_NUMBER
+		? decimal_read(r->tree->text + value->raw, value->raw_length)
+		: (struct decimal){ .sign = -1 };
 	const char *at = d.digits;
 
 	if (d.sign < 0 || !decimal_is_integer(&d) || d.point > 15)
@@ -168,10 +189,13 @@ int schema_read_TRUTH(struct reading *r, uint32_t node, const struct schema_plac
 	const struct json_node *value = schema_node(r, node);
 
 	*truth = value->kind == JSON_TRUE;
-	return value->kind == JSON_TRUE || value->kind == JSON_FALSE ? 0 : schema_refuse(r, p, "must be true or false");
+	return value->kind == JSON_TRUE || value->kind == JSON_FALSE
+		? 0
+		: schema_refuse(r, p, "must be true or false");
 }
 
-int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern)
+int schema_read_PATTERN(
+	struct reading *r, uint32_t node, const struct schema_place *p, pcre2_code **pattern)
 {
 	const struct json_node *value = schema_node(r, node);
 	pcre2_compile_context *context;
@@ -192,20 +216,27 @@ int schema_read_PATTERN(struct reading *r, uint32_t node, const struct schema_pl
 	 * schema_check.c.
 	 */
 	*pattern = pcre2_compile((PCRE2_SPTR)value->bytes, value->length,
-				 PCRE2_AUTO_CALLOUT | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
+		PCRE2_AUTO_CALLOUT | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX |
+			PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF |
+			PCRE2_NEVER_BACKSLASH_C,
+		&code, &offset, context);
 	pcre2_compile_context_free(context);
 	if (*pattern)
 		return 0;
 	pcre2_get_error_message(code, text, sizeof text);
-	return schema_refuse(r, p, "no regular expression that can be used (at most %d bytes): %s, at character %zu", PATTERN_MAX, (const char *)text, (size_t)offset);
+	return schema_refuse(r, p,
+		"no regular expression that can be used (at most %d bytes): %s, at character %zu",
+		PATTERN_MAX, (const char *)text, (size_t)offset);
 }
 
 int schema_compare_names(const void *a, const void *b)
 {
-	return json_tree_compare(*(const struct json_node *const *)a, *(const struct json_node *const *)b);
+	return json_tree_compare(
+		*(const struct json_node *const *)a, *(const struct json_node *const *)b);
 }
 
-int schema_read_NAMES(struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names)
+int schema_read_NAMES(
+	struct reading *r, uint32_t node, const struct schema_place *p, struct schema_names *names)
 {
 	const struct json_node *list = schema_node(r, node);
 

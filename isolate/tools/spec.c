@@ -24,7 +24,9 @@
 #include "isolate/base/json_gate.h"
 #include "isolate/base/text.h"
 
-static const struct json_gate_rules RULES = { .max_bytes = SPEC_BYTES_MAX, .max_depth = SPEC_DEPTH_MAX, .must_be_object = true };
+static const struct json_gate_rules RULES = {
+	.max_bytes = SPEC_BYTES_MAX, .max_depth = SPEC_DEPTH_MAX, .must_be_object = true
+};
 
 struct reading {
 	struct spec *spec;
@@ -39,7 +41,8 @@ static int refuse(struct reading *r, const char *sentence)
 
 static int no_memory(struct error *err)
 {
-	return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the specification of a tool");
+	return error_set(
+		err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading the specification of a tool");
 }
 
 static const struct json_node *node_of(const struct reading *r, uint32_t node)
@@ -48,12 +51,15 @@ static const struct json_node *node_of(const struct reading *r, uint32_t node)
 }
 
 /* A string of 1 to most bytes, copied. */
-static int take_text(struct reading *r, uint32_t node, const char *key, size_t most, char **out, size_t *length)
+static int take_text(
+	struct reading *r, uint32_t node, const char *key, size_t most, char **out, size_t *length)
 {
 	const struct json_node *value = node_of(r, node);
 
 	if (value->kind != JSON_STRING || value->length == 0 || value->length > most)
-		return error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%s: must be a string of 1 to %zu bytes%s", key, most, value->kind == JSON_STRING ? "" : ", and is none");
+		return error_set(r->err, FAILURE_SPEC_REFUSED, 0,
+			"%s: must be a string of 1 to %zu bytes%s", key, most,
+			value->kind == JSON_STRING ? "" : ", and is none");
 	*out = strndup(value->bytes, value->length);
 	if (length)
 		*length = value->length;
@@ -80,7 +86,8 @@ static int read_description(struct reading *r, uint32_t node)
 
 static int read_implementation(struct reading *r, uint32_t node)
 {
-	return take_text(r, node, "implementation", SPEC_IMPLEMENTATION_MAX, &r->spec->implementation, &r->spec->implementation_length);
+	return take_text(r, node, "implementation", SPEC_IMPLEMENTATION_MAX,
+		&r->spec->implementation, &r->spec->implementation_length);
 }
 
 /* Parts of letters, digits and _ with points between, none of which begins with a digit. */
@@ -92,7 +99,8 @@ static bool is_module(const struct json_node *name)
 		return false;
 	for (uint32_t i = 0; i < name->length; i++) {
 		char c = name->bytes[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_', digit = c >= '0' && c <= '9';
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_',
+		     digit = c >= '0' && c <= '9';
 
 		if (!(letter || (!begins && (digit || c == '.'))))
 			return false;
@@ -113,7 +121,8 @@ static int read_imports(struct reading *r, uint32_t node)
 	size_t kept = 0;
 
 	if (list->kind != JSON_ARRAY || list->count > SPEC_IMPORTS_MAX)
-		return refuse(r, "allowed_imports: must be an array of at most 256 names of modules");
+		return refuse(
+			r, "allowed_imports: must be an array of at most 256 names of modules");
 	s->imports = calloc(list->count + 1, sizeof *s->imports);
 	if (!s->imports)
 		return no_memory(r->err);
@@ -121,9 +130,15 @@ static int read_imports(struct reading *r, uint32_t node)
 		char shown[80];
 
 		if (!is_module(node_of(r, at)))
-			return error_set(r->err, FAILURE_SPEC_REFUSED, 0, "allowed_imports/%zu: %s is no name of a module (letters, digits and _ of ASCII, points between)", s->import_count,
-					 text_visible_into(shown, sizeof shown, r->tree->text + node_of(r, at)->raw, node_of(r, at)->raw_length, TEXT_ONE_LINE));
-		s->imports[s->import_count] = strndup(node_of(r, at)->bytes, node_of(r, at)->length);
+			return error_set(r->err, FAILURE_SPEC_REFUSED, 0,
+				"allowed_imports/%zu: %s is no name of a module (letters, digits "
+				"and _ of ASCII, points between)",
+				s->import_count,
+				text_visible_into(shown, sizeof shown,
+					r->tree->text + node_of(r, at)->raw,
+					node_of(r, at)->raw_length, TEXT_ONE_LINE));
+		s->imports[s->import_count] =
+			strndup(node_of(r, at)->bytes, node_of(r, at)->length);
 		if (!s->imports[s->import_count++])
 			return no_memory(r->err);
 	}
@@ -138,16 +153,22 @@ static int read_imports(struct reading *r, uint32_t node)
 	return 0;
 }
 
-static int read_number(struct reading *r, uint32_t node, const char *key, double low, double high, double *out)
+static int read_number(
+	struct reading *r, uint32_t node, const char *key, double low, double high, double *out)
 {
 	const struct json_node *value = node_of(r, node);
-	cJSON *number = value->kind == JSON_NUMBER ? cJSON_ParseWithLength(r->tree->text + value->raw, value->raw_length) : NULL;
-	bool good = cJSON_IsNumber(number) && number->valuedouble >= low && number->valuedouble <= high;
+	cJSON *number = value->kind == JSON_NUMBER
+		? cJSON_ParseWithLength(r->tree->text + value->raw, value->raw_length)
+		: NULL;
+	bool good =
+		cJSON_IsNumber(number) && number->valuedouble >= low && number->valuedouble <= high;
 
 	if (good)
 		*out = number->valuedouble;
 	cJSON_Delete(number);
-	return good ? 0 : error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%s: must be a number from %.15g to %.15g", key, low, high);
+	return good ? 0
+		    : error_set(r->err, FAILURE_SPEC_REFUSED, 0,
+			      "%s: must be a number from %.15g to %.15g", key, low, high);
 }
 
 static int read_timeout(struct reading *r, uint32_t node)
@@ -202,17 +223,23 @@ static int read_parameters(struct reading *r, uint32_t node)
 	uint32_t type = json_tree_member(r->tree, node, "type");
 
 	if (node_of(r, node)->kind != JSON_OBJECT)
-		return refuse(r, "parameters: must be an object: a JSON Schema of the type \"object\", or a map of names to schemas");
+		return refuse(r,
+			"parameters: must be an object: a JSON Schema of the type \"object\", or a "
+			"map of names to schemas");
 	if (type && node_of(r, type)->kind == JSON_STRING) {
 		if (!json_tree_is(r->tree, type, "object"))
-			return refuse(r, "parameters/type: must be \"object\": the arguments of a call are one");
+			return refuse(r,
+				"parameters/type: must be \"object\": the arguments of a call are "
+				"one");
 		json_tree_canonical(r->tree, node, &s->parameters);
-	} else if (json_tree_member(r->tree, node, "$ref") || json_tree_member(r->tree, node, "$defs")) {
+	} else if (json_tree_member(r->tree, node, "$ref") ||
+		json_tree_member(r->tree, node, "$defs")) {
 		return refuse(r, "parameters: a JSON Schema must say \"type\": \"object\"");
 	} else if (write_long_form(r, node, &s->parameters) < 0) {
 		return -1;
 	}
-	if (s->parameters.failed || json_tree_read(&s->parameter_tree, s->parameters.data, s->parameters.length) < 0)
+	if (s->parameters.failed ||
+		json_tree_read(&s->parameter_tree, s->parameters.data, s->parameters.length) < 0)
 		return no_memory(r->err);
 	s->schema = schema_read(&s->parameter_tree, 0, "parameters", r->err);
 	return s->schema ? 0 : -1;
@@ -246,15 +273,19 @@ static int read_keys(struct reading *r)
 		while (i < KEY_COUNT && !json_tree_is(r->tree, at, KEYS[i].name))
 			i++;
 		if (i == KEY_COUNT)
-			return error_set(r->err, FAILURE_SPEC_REFUSED, 0, "unknown key \"%s\"; there are name, description, parameters, implementation, allowed_imports, timeout_s, memory_mb",
-					 text_visible_into(shown, sizeof shown, node_of(r, at)->bytes, node_of(r, at)->length, TEXT_ONE_LINE));
+			return error_set(r->err, FAILURE_SPEC_REFUSED, 0,
+				"unknown key \"%s\"; there are name, description, parameters, "
+				"implementation, allowed_imports, timeout_s, memory_mb",
+				text_visible_into(shown, sizeof shown, node_of(r, at)->bytes,
+					node_of(r, at)->length, TEXT_ONE_LINE));
 		seen[i] = true;
 		if (KEYS[i].read(r, at + 1) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		if (KEYS[i].required && !seen[i])
-			return error_set(r->err, FAILURE_SPEC_REFUSED, 0, "%s: is missing", KEYS[i].name);
+			return error_set(
+				r->err, FAILURE_SPEC_REFUSED, 0, "%s: is missing", KEYS[i].name);
 	return 0;
 }
 
@@ -282,7 +313,8 @@ static int write_canonical(struct spec *s, struct error *err)
 	json_canonical_string(&s->canonical, s->description, strlen(s->description));
 	buffer_add_text(&s->canonical, ",\"implementation\":");
 	json_canonical_string(&s->canonical, s->implementation, s->implementation_length);
-	buffer_printf(&s->canonical, ",\"memory_mb\":%.15g,\"name\":\"%s\",\"parameters\":", s->memory_mb, s->name);
+	buffer_printf(&s->canonical,
+		",\"memory_mb\":%.15g,\"name\":\"%s\",\"parameters\":", s->memory_mb, s->name);
 	buffer_add(&s->canonical, s->parameters.data, s->parameters.length);
 	buffer_printf(&s->canonical, ",\"timeout_s\":%.15g}", s->timeout_s);
 	if (!code.failed) {
@@ -301,7 +333,8 @@ int spec_read(struct spec *spec, const char *text, size_t length, struct error *
 
 	*spec = (struct spec){ .timeout_s = 5, .memory_mb = 128 };
 	if (!json_gate_check(&RULES, text, length, reason, sizeof reason)) {
-		error_set(err, FAILURE_SPEC_REFUSED, 0, "the specification is not accepted as JSON: %s", reason);
+		error_set(err, FAILURE_SPEC_REFUSED, 0,
+			"the specification is not accepted as JSON: %s", reason);
 		return -1;
 	}
 	if (json_tree_read(&tree, text, length) < 0)
@@ -330,11 +363,17 @@ void spec_free(struct spec *s)
 
 int spec_check_ceilings(const struct spec *s, struct error *err)
 {
-	const struct { const char *key; double value, most; } CEILINGS[] = { { "timeout_s", s->timeout_s, SPEC_TIMEOUT_MOST }, { "memory_mb", s->memory_mb, SPEC_MEMORY_MOST } };
+	const struct {
+		const char *key;
+		double value, most;
+	} CEILINGS[] = { { "timeout_s", s->timeout_s, SPEC_TIMEOUT_MOST },
+		{ "memory_mb", s->memory_mb, SPEC_MEMORY_MOST } };
 
 	for (size_t i = 0; i < sizeof CEILINGS / sizeof *CEILINGS; i++)
 		if (CEILINGS[i].value > CEILINGS[i].most)
-			return error_set(err, FAILURE_SPEC_REFUSED, 0, "%s: %.15g is more than a tool may have, which is %.15g", CEILINGS[i].key, CEILINGS[i].value, CEILINGS[i].most);
+			return error_set(err, FAILURE_SPEC_REFUSED, 0,
+				"%s: %.15g is more than a tool may have, which is %.15g",
+				CEILINGS[i].key, CEILINGS[i].value, CEILINGS[i].most);
 	return 0;
 }
 
@@ -345,12 +384,15 @@ int spec_check_arguments(const struct spec *s, const char *text, size_t length, 
 	int status;
 
 	if (json_tree_read(&tree, text, length) < 0)
-		return error_set(err, errno == E2BIG ? FAILURE_ARGUMENTS_REFUSED : FAILURE_RESOURCES_EXHAUSTED, errno, "the arguments of %s hold too many values", s->name);
+		return error_set(err,
+			errno == E2BIG ? FAILURE_ARGUMENTS_REFUSED : FAILURE_RESOURCES_EXHAUSTED,
+			errno, "the arguments of %s hold too many values", s->name);
 	status = schema_check(s->schema, &tree, s->timeout_s, &why);
 	if (status < 0)
 		no_memory(err);
 	else if (status == SCHEMA_REFUSED)
-		status = error_set(err, FAILURE_ARGUMENTS_REFUSED, 0, "%s: %s", s->name, why.length ? why.data : "");
+		status = error_set(err, FAILURE_ARGUMENTS_REFUSED, 0, "%s: %s", s->name,
+			why.length ? why.data : "");
 	json_tree_free(&tree);
 	buffer_free(&why);
 	return status;
@@ -362,5 +404,7 @@ uint32_t spec_lines(const struct spec *s)
 
 	for (size_t i = 0; i < s->implementation_length; i++)
 		lines += s->implementation[i] == '\n';
-	return lines + (s->implementation_length > 0 && s->implementation[s->implementation_length - 1] != '\n');
+	return lines +
+		(s->implementation_length > 0 &&
+			s->implementation[s->implementation_length - 1] != '\n');
 }

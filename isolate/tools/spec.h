@@ -37,15 +37,15 @@ struct spec {
 	char name[IDENTITY_ROOM];
 	char *description, *implementation; /* owned, without U+0000 */
 	size_t implementation_length;
-	char **imports;                     /* owned, sorted, each once */
+	char **imports; /* owned, sorted, each once */
 	size_t import_count;
 	double timeout_s, memory_mb;
-	struct buffer parameters;           /* canonical, long form */
-	struct buffer canonical;            /* the whole, one line */
+	struct buffer parameters; /* canonical, long form */
+	struct buffer canonical;  /* the whole, one line */
 	/* sha256 of the canonical form of {allowed_imports, implementation, parameters} */
 	char hash[SPEC_HASH_ROOM];
-	struct json_tree parameter_tree;    /* of parameters */
-	struct schema_set *schema;          /* into it */
+	struct json_tree parameter_tree; /* of parameters */
+	struct schema_set *schema;       /* into it */
 };
 
 /*
@@ -66,7 +66,8 @@ int spec_check_ceilings(const struct spec *spec, struct error *err);
  * Checks arguments, which passed JSON_GATE_ARGUMENTS. Returns 0, or -1 with ARGUMENTS_REFUSED,
  * which says where, or RESOURCES_EXHAUSTED.
  */
-int spec_check_arguments(const struct spec *spec, const char *text, size_t length, struct error *err);
+int spec_check_arguments(
+	const struct spec *spec, const char *text, size_t length, struct error *err);
 
 /* How many lines the implementation has. */
 uint32_t spec_lines(const struct spec *spec);

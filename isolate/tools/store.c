@@ -47,17 +47,29 @@ int64_t store_now_us(void)
 
 static int fail(struct store *s, int code, const char *what, struct error *err)
 {
-	static const struct { int code; enum failure failure; } MEANT[] = {
-		{ SQLITE_CORRUPT, FAILURE_LIBRARY_BROKEN }, { SQLITE_NOTADB, FAILURE_LIBRARY_BROKEN }, { SQLITE_BUSY, FAILURE_LIBRARY_BUSY }, { SQLITE_LOCKED, FAILURE_LIBRARY_BUSY },
-		{ SQLITE_FULL, FAILURE_LIBRARY_BUSY }, { SQLITE_IOERR, FAILURE_LIBRARY_BUSY }, { SQLITE_NOMEM, FAILURE_RESOURCES_EXHAUSTED }, { SQLITE_CANTOPEN, FAILURE_PATH_MISSING },
-		{ SQLITE_READONLY, FAILURE_LIBRARY_UNWRITABLE }, { SQLITE_PERM, FAILURE_LIBRARY_UNWRITABLE }, { SQLITE_PROTOCOL, FAILURE_LIBRARY_BUSY },
+	static const struct {
+		int code;
+		enum failure failure;
+	} MEANT[] = {
+		{ SQLITE_CORRUPT, FAILURE_LIBRARY_BROKEN },
+		{ SQLITE_NOTADB, FAILURE_LIBRARY_BROKEN },
+		{ SQLITE_BUSY, FAILURE_LIBRARY_BUSY },
+		{ SQLITE_LOCKED, FAILURE_LIBRARY_BUSY },
+		{ SQLITE_FULL, FAILURE_LIBRARY_BUSY },
+		{ SQLITE_IOERR, FAILURE_LIBRARY_BUSY },
+		{ SQLITE_NOMEM, FAILURE_RESOURCES_EXHAUSTED },
+		{ SQLITE_CANTOPEN, FAILURE_PATH_MISSING },
+		{ SQLITE_READONLY, FAILURE_LIBRARY_UNWRITABLE },
+		{ SQLITE_PERM, FAILURE_LIBRARY_UNWRITABLE },
+		{ SQLITE_PROTOCOL, FAILURE_LIBRARY_BUSY },
 	};
 	enum failure failure = FAILURE_INTERNAL;
 
 	for (size_t i = 0; i < sizeof MEANT / sizeof *MEANT; i++)
 		if (MEANT[i].code == (code & 0xff))
 			failure = MEANT[i].failure;
-	return error_set(err, failure, 0, "%s in %.200s: %.120s", what, s->path, s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
+	return error_set(err, failure, 0, "%s in %.200s: %.120s", what, s->path,
+		s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
 }
 
 /* ---- places ---- */
@@ -73,7 +85,8 @@ int store_base(char *out, size_t size, struct error *err)
 		length = snprintf(out, size, "%s/.local/share/cordon/users", home);
 	if (length > 0 && (size_t)length < size - 100)
 		return 0;
-	return error_set(err, FAILURE_PATH_MISSING, 0, "there is no place for tool libraries: set XDG_DATA_HOME or HOME");
+	return error_set(err, FAILURE_PATH_MISSING, 0,
+		"there is no place for tool libraries: set XDG_DATA_HOME or HOME");
 }
 
 bool store_identity(char out[PATH_MAX])
@@ -84,7 +97,8 @@ bool store_identity(char out[PATH_MAX])
 	if (store_base(out, PATH_MAX, &ignored) < 0)
 		return false;
 	if (stat(out, &st) == 0)
-		snprintf(out, PATH_MAX, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+		snprintf(out, PATH_MAX, "%llu:%llu", (unsigned long long)st.st_dev,
+			(unsigned long long)st.st_ino);
 	return true;
 }
 
@@ -93,7 +107,8 @@ static int unusable(int error, const char *what, const char *path, struct error 
 {
 	bool unwritable = error == EROFS || error == EACCES || error == EPERM;
 
-	return error_set(err, unwritable ? FAILURE_LIBRARY_UNWRITABLE : FAILURE_PATH_MISSING, error, "%s %s, for tool libraries", what, path);
+	return error_set(err, unwritable ? FAILURE_LIBRARY_UNWRITABLE : FAILURE_PATH_MISSING, error,
+		"%s %s, for tool libraries", what, path);
 }
 
 static int make_directories(const char *path, struct error *err)
@@ -125,18 +140,26 @@ static int read_header(const struct store *s, int fd, struct error *err)
 	if (got == 0)
 		return 0;
 	if (got != HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is no tool library: it does not begin as a database does", s->path);
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"%s is no tool library: it does not begin as a database does", s->path);
 	if (big_endian(header + 68) != 0 && big_endian(header + 68) != APPLICATION)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is a database of another program", s->path);
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"%s is a database of another program", s->path);
 	if (big_endian(header + 60) > STEPS)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s has schema version %u, and this cordon knows %zu", s->path, big_endian(header + 60), STEPS);
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"%s has schema version %u, and this cordon knows %zu", s->path,
+			big_endian(header + 60), STEPS);
 	return 0;
 }
 
 /* Looks at the file, makes it where that is wanted. Returns 0, 1 when there is none, or -1. */
 static int look(const struct store *s, bool create, struct error *err)
 {
-	int fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | (create ? O_CREAT : 0), 0600), status;
+	int fd = open(s->path,
+		    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
+			    (create ? O_CREAT : 0),
+		    0600),
+	    status;
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT && !create)
@@ -144,11 +167,14 @@ static int look(const struct store *s, bool create, struct error *err)
 	if (fd < 0)
 		return unusable(errno, "opening", s->path, err);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is no regular file", s->path);
+		status =
+			error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is no regular file", s->path);
 	else if (st.st_uid != geteuid() && geteuid() != 0)
-		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s belongs to somebody else", s->path);
+		status = error_set(
+			err, FAILURE_LIBRARY_BROKEN, 0, "%s belongs to somebody else", s->path);
 	else if ((st.st_mode & 077) && fchmod(fd, 0600) != 0)
-		status = error_set(err, FAILURE_PATH_MISSING, errno, "keeping others out of %s", s->path);
+		status = error_set(
+			err, FAILURE_PATH_MISSING, errno, "keeping others out of %s", s->path);
 	else
 		status = read_header(s, fd, err);
 	close(fd);
@@ -177,14 +203,18 @@ static int check_ours(struct store *s, unsigned steps, int64_t *found, struct er
 {
 	int64_t version = 0, application = 0, tables = 0;
 
-	if (read_number(s, "PRAGMA user_version", &version, err) < 0 || read_number(s, "PRAGMA application_id", &application, err) < 0 ||
-	    read_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err) < 0)
+	if (read_number(s, "PRAGMA user_version", &version, err) < 0 ||
+		read_number(s, "PRAGMA application_id", &application, err) < 0 ||
+		read_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err) < 0)
 		return -1;
 	*found = version;
 	if (application != APPLICATION && (application != 0 || version != 0 || tables != 0))
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s is a database of another program", s->path);
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"%s is a database of another program", s->path);
 	if (version > (int64_t)steps)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "%s has schema version %lld, and this cordon knows %u", s->path, (long long)version, steps);
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"%s has schema version %lld, and this cordon knows %u", s->path,
+			(long long)version, steps);
 	return 0;
 }
 
@@ -216,7 +246,8 @@ static int migrate(struct store *s, unsigned steps, struct error *err)
 	{
 		char sql[120];
 
-		snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%u", APPLICATION, steps);
+		snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%u",
+			APPLICATION, steps);
 		if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
 			return fail(s, sqlite3_errcode(s->db), "making tables", err);
 	}
@@ -235,18 +266,22 @@ static int turn_on_wal(struct store *s, struct error *err)
 	}
 	if (code != SQLITE_OK)
 		return fail(s, code, "opening", err);
-	code = sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+	code = sqlite3_exec(s->db,
+		"PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON",
+		NULL, NULL, NULL);
 	return code == SQLITE_OK ? 0 : fail(s, code, "opening", err);
 }
 
-int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps, struct error *err)
+int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps,
+	struct error *err)
 {
 	int code, status;
 
 	*s = (struct store){ .db = NULL };
 	snprintf(s->user, sizeof s->user, "%s", user);
 	if (snprintf(s->path, sizeof s->path, "%s/%s", base, user) >= (int)sizeof s->path - 20)
-		return error_set(err, FAILURE_PATH_MISSING, ENAMETOOLONG, "the path of the tool library of %s", user);
+		return error_set(err, FAILURE_PATH_MISSING, ENAMETOOLONG,
+			"the path of the tool library of %s", user);
 	if (create && make_directories(s->path, err) < 0)
 		return -1;
 	strcat(s->path, "/tools.sqlite");
@@ -254,7 +289,8 @@ int store_open(struct store *s, const char *base, const char *user, bool create,
 	if (status != 0)
 		return status < 0 ? -1 : 0;
 	/* What SQLite makes beside the file has the file's own mode. */
-	code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+	code = sqlite3_open_v2(s->path, &s->db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_busy_timeout(s->db, BUSY_MS);
@@ -301,18 +337,22 @@ int store_commit(struct store *s, struct error *err)
 
 /* ---- statements ---- */
 
-static sqlite3_stmt *prepare(struct store *s, struct error *err, const char *sql, const char *kinds, va_list args)
+static sqlite3_stmt *prepare(
+	struct store *s, struct error *err, const char *sql, const char *kinds, va_list args)
 {
 	sqlite3_stmt *statement = NULL;
 	int code = sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL);
 
 	for (int i = 1; code == SQLITE_OK && *kinds; kinds++, i++) {
 		if (*kinds == 't') {
-			code = sqlite3_bind_text(statement, i, va_arg(args, const char *), -1, SQLITE_STATIC);
+			code = sqlite3_bind_text(
+				statement, i, va_arg(args, const char *), -1, SQLITE_STATIC);
 		} else {
 			int64_t value = va_arg(args, int64_t);
 
-			code = *kinds == 'n' && value == INT64_MIN ? sqlite3_bind_null(statement, i) : sqlite3_bind_int64(statement, i, value);
+			code = *kinds == 'n' && value == INT64_MIN
+				? sqlite3_bind_null(statement, i)
+				: sqlite3_bind_int64(statement, i, value);
 		}
 	}
 	if (code == SQLITE_OK)
@@ -322,7 +362,8 @@ static sqlite3_stmt *prepare(struct store *s, struct error *err, const char *sql
 	return NULL;
 }
 
-sqlite3_stmt *store_query(struct store *s, struct error *err, const char *sql, const char *kinds, ...)
+sqlite3_stmt *store_query(
+	struct store *s, struct error *err, const char *sql, const char *kinds, ...)
 {
 	sqlite3_stmt *statement;
 	va_list args;
@@ -363,7 +404,8 @@ int store_check(struct store *s, struct error *err)
 	const char *word = status > 0 ? (const char *)sqlite3_column_text(statement, 0) : NULL;
 
 	if (status >= 0 && (!word || strcmp(word, "ok") != 0))
-		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "checking %.200s: %.120s", s->path, word ? word : "no answer");
+		status = error_set(err, FAILURE_LIBRARY_BROKEN, 0, "checking %.200s: %.120s",
+			s->path, word ? word : "no answer");
 	sqlite3_finalize(statement);
 	return status < 0 ? -1 : 0;
 }
@@ -375,7 +417,9 @@ int store_each_user(const char *base, int (*visit)(const char *user, void *conte
 	struct error ignored = ERROR_INIT;
 
 	for (int i = 0; i < count; i++) {
-		if (status == 0 && identity_check("the user", entries[i]->d_name, strlen(entries[i]->d_name), &ignored) == 0)
+		if (status == 0 &&
+			identity_check("the user", entries[i]->d_name, strlen(entries[i]->d_name),
+				&ignored) == 0)
 			status = visit(entries[i]->d_name, context);
 		free(entries[i]);
 	}

@@ -43,7 +43,8 @@ bool store_identity(char out[PATH_MAX]);
  * s->db stays NULL then. Returns 0, or -1 with LIBRARY_BROKEN, LIBRARY_BUSY, PATH_MISSING or
  * RESOURCES_EXHAUSTED. steps: how many migrations, for tests; 0 is all.
  */
-int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps, struct error *err);
+int store_open(struct store *s, const char *base, const char *user, bool create, unsigned steps,
+	struct error *err);
 void store_close(struct store *s);
 
 /* One transaction that writes. store_close rolls back what was not committed. */
@@ -55,7 +56,8 @@ int store_commit(struct store *s, struct error *err);
  * NULL; borrowed until the statement ends), i an int64_t, n an int64_t where INT64_MIN is NULL.
  * NULL with an error when it could not be made.
  */
-sqlite3_stmt *store_query(struct store *s, struct error *err, const char *sql, const char *kinds, ...);
+sqlite3_stmt *store_query(
+	struct store *s, struct error *err, const char *sql, const char *kinds, ...);
 
 /* The next row: 1, or 0 after the last, or -1 with an error. */
 int store_step(struct store *s, sqlite3_stmt *statement, struct error *err);

@@ -18,7 +18,26 @@
 
 #include "isolate/monitor/emitter.h"
 
-enum column { AT_ID, AT_NAME, AT_VERSION, AT_HASH, AT_STATE, AT_POLICY, AT_THRESHOLD, AT_SUCCESSES, AT_FAILURES, AT_CREATED, AT_DUE, AT_DECIDED, AT_DECIDED_BY, AT_REASON, AT_SESSION, AT_AGENT, AT_LINES, AT_DESCRIPTION };
+enum column {
+	AT_ID,
+	AT_NAME,
+	AT_VERSION,
+	AT_HASH,
+	AT_STATE,
+	AT_POLICY,
+	AT_THRESHOLD,
+	AT_SUCCESSES,
+	AT_FAILURES,
+	AT_CREATED,
+	AT_DUE,
+	AT_DECIDED,
+	AT_DECIDED_BY,
+	AT_REASON,
+	AT_SESSION,
+	AT_AGENT,
+	AT_LINES,
+	AT_DESCRIPTION
+};
 
 static const char *text_of(sqlite3_stmt *row, enum column column)
 {
@@ -29,12 +48,19 @@ static const char *text_of(sqlite3_stmt *row, enum column column)
 
 int item_take(struct store *s, sqlite3_stmt *row, struct item *item, struct error *err)
 {
-	*item = (struct item){ .id = sqlite3_column_int64(row, AT_ID), .version = sqlite3_column_int64(row, AT_VERSION), .threshold = sqlite3_column_int64(row, AT_THRESHOLD),
-			       .successes = sqlite3_column_int64(row, AT_SUCCESSES), .failures = sqlite3_column_int64(row, AT_FAILURES), .lines = sqlite3_column_int64(row, AT_LINES) };
+	*item = (struct item){ .id = sqlite3_column_int64(row, AT_ID),
+		.version = sqlite3_column_int64(row, AT_VERSION),
+		.threshold = sqlite3_column_int64(row, AT_THRESHOLD),
+		.successes = sqlite3_column_int64(row, AT_SUCCESSES),
+		.failures = sqlite3_column_int64(row, AT_FAILURES),
+		.lines = sqlite3_column_int64(row, AT_LINES) };
 	item->state = promotion_state_of(text_of(row, AT_STATE));
 	item->policy = promotion_policy_of(text_of(row, AT_POLICY));
-	if (item->state == STATE_COUNT || item->policy == POLICY_COUNT || strlen(text_of(row, AT_NAME)) > IDENTITY_MAX || strlen(text_of(row, AT_HASH)) != SPEC_HASH_ROOM - 1)
-		return error_set(err, FAILURE_LIBRARY_BROKEN, 0, "a row of %.200s holds what no cordon wrote", s->path);
+	if (item->state == STATE_COUNT || item->policy == POLICY_COUNT ||
+		strlen(text_of(row, AT_NAME)) > IDENTITY_MAX ||
+		strlen(text_of(row, AT_HASH)) != SPEC_HASH_ROOM - 1)
+		return error_set(err, FAILURE_LIBRARY_BROKEN, 0,
+			"a row of %.200s holds what no cordon wrote", s->path);
 	snprintf(item->name, sizeof item->name, "%s", text_of(row, AT_NAME));
 	snprintf(item->hash, sizeof item->hash, "%s", text_of(row, AT_HASH));
 	return 0;
@@ -58,7 +84,10 @@ int item_of_id(struct store *s, int64_t id, struct item *item, struct error *err
 
 int item_newest(struct store *s, const char *name, struct item *item, struct error *err)
 {
-	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? ORDER BY v.version DESC LIMIT 1", "t", name), item, err);
+	return item_first(s,
+		store_query(s, err, ITEM_SELECT "WHERE v.name = ? ORDER BY v.version DESC LIMIT 1",
+			"t", name),
+		item, err);
 }
 
 void item_write_time(struct json_writer *w, int64_t us)
@@ -73,22 +102,26 @@ void item_write_time(struct json_writer *w, int64_t us)
 	json_string(w, whole);
 }
 
-static void write_text(struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
+static void write_text(
+	struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
 {
 	json_key(w, key);
 	if (sqlite3_column_type(row, column) == SQLITE_NULL)
 		json_null(w);
 	else
-		json_bytes(w, sqlite3_column_text(row, column), (size_t)sqlite3_column_bytes(row, column));
+		json_bytes(w, sqlite3_column_text(row, column),
+			(size_t)sqlite3_column_bytes(row, column));
 }
 
-static void write_number(struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
+static void write_number(
+	struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
 {
 	json_key(w, key);
 	json_integer(w, sqlite3_column_int64(row, column));
 }
 
-static void write_moment(struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
+static void write_moment(
+	struct json_writer *w, sqlite3_stmt *row, const char *key, enum column column)
 {
 	json_key(w, key);
 	if (sqlite3_column_type(row, column) == SQLITE_NULL)
@@ -99,11 +132,28 @@ static void write_moment(struct json_writer *w, sqlite3_stmt *row, const char *k
 
 void item_write_row(const struct store *s, sqlite3_stmt *row, struct json_writer *w)
 {
-	static const struct { const char *key; enum column column; void (*write)(struct json_writer *, sqlite3_stmt *, const char *, enum column); } MEMBERS[] = {
-		{ "name", AT_NAME, write_text }, { "version", AT_VERSION, write_number }, { "hash", AT_HASH, write_text }, { "state", AT_STATE, write_text }, { "policy", AT_POLICY, write_text },
-		{ "threshold", AT_THRESHOLD, write_number }, { "successes", AT_SUCCESSES, write_number }, { "failures", AT_FAILURES, write_number }, { "description", AT_DESCRIPTION, write_text },
-		{ "created", AT_CREATED, write_moment }, { "due", AT_DUE, write_moment }, { "decided", AT_DECIDED, write_moment }, { "decided_by", AT_DECIDED_BY, write_text },
-		{ "reason", AT_REASON, write_text }, { "session", AT_SESSION, write_text }, { "agent", AT_AGENT, write_text }, { "implementation_lines", AT_LINES, write_number },
+	static const struct {
+		const char *key;
+		enum column column;
+		void (*write)(struct json_writer *, sqlite3_stmt *, const char *, enum column);
+	} MEMBERS[] = {
+		{ "name", AT_NAME, write_text },
+		{ "version", AT_VERSION, write_number },
+		{ "hash", AT_HASH, write_text },
+		{ "state", AT_STATE, write_text },
+		{ "policy", AT_POLICY, write_text },
+		{ "threshold", AT_THRESHOLD, write_number },
+		{ "successes", AT_SUCCESSES, write_number },
+		{ "failures", AT_FAILURES, write_number },
+		{ "description", AT_DESCRIPTION, write_text },
+		{ "created", AT_CREATED, write_moment },
+		{ "due", AT_DUE, write_moment },
+		{ "decided", AT_DECIDED, write_moment },
+		{ "decided_by", AT_DECIDED_BY, write_text },
+		{ "reason", AT_REASON, write_text },
+		{ "session", AT_SESSION, write_text },
+		{ "agent", AT_AGENT, write_text },
+		{ "implementation_lines", AT_LINES, write_number },
 	};
 
 	json_key(w, "user");
@@ -186,7 +236,9 @@ static void write_lines(int out, const char *text, size_t length)
 		ssize_t wrote = write(out, text, length);
 		struct pollfd room = { out, POLLOUT, 0 };
 
-		if (wrote < 0 && (errno == EINTR || (errno == EAGAIN && poll(&room, 1, EMITTER_PATIENCE_MS) > 0)))
+		if (wrote < 0 &&
+			(errno == EINTR ||
+				(errno == EAGAIN && poll(&room, 1, EMITTER_PATIENCE_MS) > 0)))
 			continue;
 		if (wrote <= 0)
 			break;
@@ -209,7 +261,9 @@ void tool_event_emit(int out, enum event_type type, const struct tool_event *t)
 	int optional;
 
 	snprintf(subject, sizeof subject, "tool:%s/%s", t->user, t->name);
-	e = out >= 0 && sodium_init() >= 0 ? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS) : NULL;
+	e = out >= 0 && sodium_init() >= 0
+		? emitter_new(-1, t->subject ? t->subject : subject, EMITTER_DROPS)
+		: NULL;
 	if (!e)
 		return;
 	randombytes_buf(random, sizeof random);

@@ -14,17 +14,23 @@
  * caller's: v is the version, c its counts.
  */
 #define ITEM_SELECT_WITH(description) \
-	"SELECT v.id, v.name, v.version, v.hash, v.state, v.policy, v.threshold, coalesce(c.successes, 0), coalesce(c.failures, 0), v.created, v.due, v.decided, v.decided_by, v.reason," \
-	" v.session, v.agent, v.lines, " description " FROM versions v LEFT JOIN counts c ON c.name = v.name AND c.hash = v.hash AND" \
-	" c.since = (SELECT max(since) FROM counts WHERE name = v.name AND hash = v.hash AND since <= v.version) "
+	"SELECT v.id, v.name, v.version, v.hash, v.state, v.policy, v.threshold, " \
+	"coalesce(c.successes, 0), coalesce(c.failures, 0), v.created, v.due, v.decided, " \
+	"v.decided_by, v.reason," \
+	" v.session, v.agent, v.lines, " description \
+	" FROM versions v LEFT JOIN counts c ON c.name = v.name AND c.hash = v.hash AND" \
+	" c.since = (SELECT max(since) FROM counts WHERE name = v.name AND hash = v.hash AND " \
+	"since <= v.version) "
 
 #define ITEM_SELECT ITEM_SELECT_WITH("v.description")
 
 /* The same for lists, where a description is a line and not sixteen kilobytes. */
-#define ITEM_SELECT_LISTED ITEM_SELECT_WITH("CASE WHEN length(v.description) > 200 THEN substr(v.description, 1, 197) || '...' ELSE v.description END")
+#define ITEM_SELECT_LISTED \
+	ITEM_SELECT_WITH("CASE WHEN length(v.description) > 200 THEN substr(v.description, 1, " \
+			 "197) || '...' ELSE v.description END")
 
 struct item {
-	int64_t id;               /* 0: none */
+	int64_t id; /* 0: none */
 	char name[IDENTITY_ROOM];
 	int64_t version;
 	char hash[SPEC_HASH_ROOM];
@@ -64,9 +70,9 @@ void item_write_time(struct json_writer *w, int64_t us);
  */
 
 struct tool_event {
-	const char *subject;          /* NULL: tool:USER/NAME */
+	const char *subject; /* NULL: tool:USER/NAME */
 	const char *user, *name;
-	const struct item *item;      /* NULL where there is no version */
+	const struct item *item;                           /* NULL where there is no version */
 	const char *by, *reason, *error, *session, *agent; /* NULL: none */
 	int64_t duration_us, count;
 };

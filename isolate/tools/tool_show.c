@@ -23,7 +23,8 @@
 #define NAMES_SHOWN 500
 #define HISTORY_SHOWN 1000
 
-static int write_items(struct store *s, sqlite3_stmt *rows, struct json_writer *w, struct error *err)
+static int write_items(
+	struct store *s, sqlite3_stmt *rows, struct json_writer *w, struct error *err)
 {
 	int status;
 
@@ -40,13 +41,24 @@ int show_current(struct store *s, struct json_writer *w, struct error *err)
 {
 	if (!s->db)
 		return 0;
-	return write_items(s, store_query(s, err, ITEM_SELECT_LISTED "WHERE v.state = 'promoted' OR v.version = (SELECT max(version) FROM versions WHERE name = v.name) ORDER BY v.name, v.version", ""),
-			   w, err);
+	return write_items(s,
+		store_query(s, err,
+			ITEM_SELECT_LISTED
+			"WHERE v.state = 'promoted' OR v.version = (SELECT max(version) FROM "
+			"versions WHERE name = v.name) ORDER BY v.name, v.version",
+			""),
+		w, err);
 }
 
 int show_pending(struct store *s, struct json_writer *w, struct error *err)
 {
-	return s->db ? write_items(s, store_query(s, err, ITEM_SELECT_LISTED "WHERE v.state = 'pending' ORDER BY v.due, v.id", ""), w, err) : 0;
+	return s->db ? write_items(s,
+			       store_query(s, err,
+				       ITEM_SELECT_LISTED
+				       "WHERE v.state = 'pending' ORDER BY v.due, v.id",
+				       ""),
+			       w, err)
+		     : 0;
 }
 
 /* ---- capabilities ---- */
@@ -73,22 +85,28 @@ static void add_memory(const struct spec *spec, struct buffer *out)
 }
 
 /* What the runs of a version touched, of one kind, names separated by ", ". */
-static int add_touched(struct store *s, int64_t id, const char *kind, struct buffer *out, struct error *err)
+static int add_touched(
+	struct store *s, int64_t id, const char *kind, struct buffer *out, struct error *err)
 {
-	sqlite3_stmt *rows = store_query(s, err, "SELECT what FROM touched WHERE version_id = ? AND kind = ? ORDER BY what LIMIT ?", "iti", id, kind, (int64_t)NAMES_SHOWN);
+	sqlite3_stmt *rows = store_query(s, err,
+		"SELECT what FROM touched WHERE version_id = ? AND kind = ? ORDER BY what LIMIT ?",
+		"iti", id, kind, (int64_t)NAMES_SHOWN);
 	int status;
 
 	while ((status = rows ? store_step(s, rows, err) : -1) > 0) {
 		buffer_add_text(out, out->length ? ", " : "");
-		buffer_add(out, sqlite3_column_text(rows, 0), (size_t)sqlite3_column_bytes(rows, 0));
+		buffer_add(
+			out, sqlite3_column_text(rows, 0), (size_t)sqlite3_column_bytes(rows, 0));
 	}
 	sqlite3_finalize(rows);
 	return status;
 }
 
-static void write_capability(struct json_writer *w, const char *what, const struct buffer *before, const struct buffer *after)
+static void write_capability(struct json_writer *w, const char *what, const struct buffer *before,
+	const struct buffer *after)
 {
-	bool changed = before->length != after->length || (after->length > 0 && memcmp(before->data, after->data, after->length) != 0);
+	bool changed = before->length != after->length ||
+		(after->length > 0 && memcmp(before->data, after->data, after->length) != 0);
 
 	json_open_object(w);
 	json_key(w, "what");
@@ -103,12 +121,22 @@ static void write_capability(struct json_writer *w, const char *what, const stru
 }
 
 /* before NULL: there is no version to compare with. */
-static int write_capabilities(struct store *s, const struct spec *before, int64_t before_id, const struct spec *after, int64_t after_id, struct json_writer *w, struct error *err)
+static int write_capabilities(struct store *s, const struct spec *before, int64_t before_id,
+	const struct spec *after, int64_t after_id, struct json_writer *w, struct error *err)
 {
-	static const struct { const char *what; void (*add)(const struct spec *, struct buffer *); } OF_SPEC[] = {
-		{ "imports", add_imports }, { "parameters", add_parameters }, { "timeout_s", add_timeout }, { "memory_mb", add_memory },
+	static const struct {
+		const char *what;
+		void (*add)(const struct spec *, struct buffer *);
+	} OF_SPEC[] = {
+		{ "imports", add_imports },
+		{ "parameters", add_parameters },
+		{ "timeout_s", add_timeout },
+		{ "memory_mb", add_memory },
 	};
-	static const struct { const char *what, *kind; } OF_RUNS[] = { { "files", "files" }, { "hosts", "hosts" }, { "syscalls refused", "syscalls" } };
+	static const struct {
+		const char *what, *kind;
+	} OF_RUNS[] = { { "files", "files" }, { "hosts", "hosts" },
+		{ "syscalls refused", "syscalls" } };
 	int status = 0;
 
 	json_key(w, "capabilities");
@@ -142,7 +170,10 @@ static int write_capabilities(struct store *s, const struct spec *before, int64_
 
 static int write_runs(struct store *s, int64_t id, struct json_writer *w, struct error *err)
 {
-	sqlite3_stmt *rows = store_query(s, err, "SELECT execution_id, time, duration_us, success, error FROM runs WHERE version_id = ? ORDER BY id DESC LIMIT ?", "ii", id, (int64_t)RUNS_SHOWN);
+	sqlite3_stmt *rows = store_query(s, err,
+		"SELECT execution_id, time, duration_us, success, error FROM runs WHERE version_id "
+		"= ? ORDER BY id DESC LIMIT ?",
+		"ii", id, (int64_t)RUNS_SHOWN);
 	int status;
 
 	json_key(w, "runs");
@@ -161,7 +192,8 @@ static int write_runs(struct store *s, int64_t id, struct json_writer *w, struct
 		if (sqlite3_column_type(rows, 4) == SQLITE_NULL)
 			json_null(w);
 		else
-			json_bytes(w, sqlite3_column_text(rows, 4), (size_t)sqlite3_column_bytes(rows, 4));
+			json_bytes(w, sqlite3_column_text(rows, 4),
+				(size_t)sqlite3_column_bytes(rows, 4));
 		json_close_object(w);
 	}
 	json_close_array(w);
@@ -173,23 +205,34 @@ static int write_runs(struct store *s, int64_t id, struct json_writer *w, struct
  * The version to compare with: the one that is promoted, or for that one itself, or where none is,
  * the last that was promoted before it.
  */
-static int find_previous(struct store *s, const struct item *item, struct item *previous, struct error *err)
+static int find_previous(
+	struct store *s, const struct item *item, struct item *previous, struct error *err)
 {
-	return item_first(s, store_query(s, err, ITEM_SELECT "WHERE v.name = ? AND v.id <> ? AND (v.state = 'promoted' OR (v.version < ? AND EXISTS (SELECT 1 FROM decisions d WHERE d.name = v.name"
-					 " AND d.version = v.version AND d.decision = 'promoted'))) ORDER BY v.state = 'promoted' DESC, v.version DESC LIMIT 1", "tii", item->name, item->id,
-					 item->version), previous, err);
+	return item_first(s,
+		store_query(s, err,
+			ITEM_SELECT
+			"WHERE v.name = ? AND v.id <> ? AND (v.state = 'promoted' OR (v.version < "
+			"? AND EXISTS (SELECT 1 FROM decisions d WHERE d.name = v.name"
+			" AND d.version = v.version AND d.decision = 'promoted'))) ORDER BY "
+			"v.state = 'promoted' DESC, v.version DESC LIMIT 1",
+			"tii", item->name, item->id, item->version),
+		previous, err);
 }
 
-static void write_diff(struct json_writer *w, const struct spec *before, const struct item *previous, const struct spec *after, const struct item *item)
+static void write_diff(struct json_writer *w, const struct spec *before,
+	const struct item *previous, const struct spec *after, const struct item *item)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	char names[2][100];
 
 	json_key(w, "diff");
 	if (before) {
-		snprintf(names[0], sizeof names[0], "%s@%" PRId64, previous->name, previous->version);
+		snprintf(names[0], sizeof names[0], "%s@%" PRId64, previous->name,
+			previous->version);
 		snprintf(names[1], sizeof names[1], "%s@%" PRId64, item->name, item->version);
-		diff_unified(before->implementation, before->implementation_length, after->implementation, after->implementation_length, names[0], names[1], &text);
+		diff_unified(before->implementation, before->implementation_length,
+			after->implementation, after->implementation_length, names[0], names[1],
+			&text);
 	}
 	json_bytes(w, text.length ? text.data : "", text.length);
 	w->out->failed |= text.failed;
@@ -222,7 +265,8 @@ int show_tool(struct store *s, const struct item *item, struct json_writer *w, s
 		} else {
 			json_null(w);
 		}
-		status = write_capabilities(s, previous.id ? &before : NULL, previous.id, &after, item->id, w, err);
+		status = write_capabilities(
+			s, previous.id ? &before : NULL, previous.id, &after, item->id, w, err);
 		write_diff(w, previous.id ? &before : NULL, &previous, &after, item);
 	}
 	if (status == 0)
@@ -240,8 +284,10 @@ int show_history(struct store *s, const char *name, struct json_writer *w, struc
 
 	if (!s->db)
 		return 0;
-	rows = store_query(s, err, "SELECT name, hash, decision, decided_by, reason, time, version FROM decisions WHERE ?1 IS NULL OR name = ?1 ORDER BY id DESC LIMIT ?2", "ti", name,
-			   (int64_t)HISTORY_SHOWN);
+	rows = store_query(s, err,
+		"SELECT name, hash, decision, decided_by, reason, time, version FROM decisions "
+		"WHERE ?1 IS NULL OR name = ?1 ORDER BY id DESC LIMIT ?2",
+		"ti", name, (int64_t)HISTORY_SHOWN);
 	while ((status = rows ? store_step(s, rows, err) : -1) > 0) {
 		json_open_object(w);
 		json_key(w, "time");
@@ -255,7 +301,8 @@ int show_history(struct store *s, const char *name, struct json_writer *w, struc
 			if (sqlite3_column_type(rows, i) == SQLITE_NULL)
 				json_null(w);
 			else
-				json_bytes(w, sqlite3_column_text(rows, i), (size_t)sqlite3_column_bytes(rows, i));
+				json_bytes(w, sqlite3_column_text(rows, i),
+					(size_t)sqlite3_column_bytes(rows, i));
 		}
 		json_close_object(w);
 	}
@@ -286,7 +333,7 @@ struct lines {
 	struct line *items;
 	bool *changed;
 	int count;
-	bool ends_bare;          /* the last one has no newline */
+	bool ends_bare; /* the last one has no newline */
 };
 
 static bool split(struct lines *l, const char *text, size_t length)
@@ -314,17 +361,22 @@ static bool is_equal(const struct lines *a, int i, const struct lines *b, int j)
 {
 	bool bare = (a->ends_bare && i == a->count - 1) != (b->ends_bare && j == b->count - 1);
 
-	return !bare && a->items[i].length == b->items[j].length && memcmp(a->items[i].text, b->items[j].text, a->items[i].length) == 0;
+	return !bare && a->items[i].length == b->items[j].length &&
+		memcmp(a->items[i].text, b->items[j].text, a->items[i].length) == 0;
 }
 
 /*
  * One round: the furthest points of d changes from those of d - 1. Returns whether the end was
  * reached.
  */
-static bool go_further(const struct lines *a, const struct lines *b, int from, int n, int m, const int *v, int *next, int d)
+static bool go_further(const struct lines *a, const struct lines *b, int from, int n, int m,
+	const int *v, int *next, int d)
 {
 	for (int k = -d; k <= d; k += 2) {
-		int x = d == 0 ? 0 : k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1, y = x - k;
+		int x = d == 0                                       ? 0
+			: k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1]
+								     : v[k - 1] + 1,
+		    y = x - k;
 
 		while (x < n && y >= 0 && y < m && is_equal(a, from + x, b, from + y)) {
 			x++;
@@ -341,7 +393,8 @@ static bool go_further(const struct lines *a, const struct lines *b, int from, i
  * Marks what changed, from the end back along the rounds. A round is held with its middle at its
  * number plus one.
  */
-static void walk_back(struct lines *a, struct lines *b, int from, int x, int y, int *const *rounds, int round)
+static void walk_back(
+	struct lines *a, struct lines *b, int from, int x, int y, int *const *rounds, int round)
 {
 	for (; round > 0; round--) {
 		const int *v = rounds[round - 1] + round;
@@ -370,7 +423,8 @@ static bool compare_middle(struct lines *a, struct lines *b, int from, int n, in
 		/* Points that no round has reached count as outside. */
 		for (int i = 0; i < 2 * d + 3; i++)
 			rounds[d][i] = -1;
-		reached = go_further(a, b, from, n, m, d > 0 ? rounds[d - 1] + d : NULL, rounds[d] + d + 1, d);
+		reached = go_further(
+			a, b, from, n, m, d > 0 ? rounds[d - 1] + d : NULL, rounds[d] + d + 1, d);
 	}
 	if (reached)
 		walk_back(a, b, from, n, m, rounds, d - 1);
@@ -389,7 +443,8 @@ static void compare(struct lines *a, struct lines *b)
 		a_to--;
 		b_to--;
 	}
-	if (a_to - from > 0 && b_to - from > 0 && compare_middle(a, b, from, a_to - from, b_to - from))
+	if (a_to - from > 0 && b_to - from > 0 &&
+		compare_middle(a, b, from, a_to - from, b_to - from))
 		return;
 	memset(a->changed + from, 1, (size_t)(a_to - from));
 	memset(b->changed + from, 1, (size_t)(b_to - from));
@@ -399,12 +454,15 @@ static void add_line(struct buffer *out, char mark, const struct lines *l, int i
 {
 	buffer_add(out, &mark, 1);
 	buffer_add(out, l->items[i].text, l->items[i].length);
-	buffer_add_text(out, l->ends_bare && i == l->count - 1 ? "\n\\ No newline at end of file\n" : "\n");
+	buffer_add_text(
+		out, l->ends_bare && i == l->count - 1 ? "\n\\ No newline at end of file\n" : "\n");
 }
 
-static void write_hunk(const struct lines *a, const struct lines *b, int i, int i_end, int j, int j_end, struct buffer *out)
+static void write_hunk(const struct lines *a, const struct lines *b, int i, int i_end, int j,
+	int j_end, struct buffer *out)
 {
-	buffer_printf(out, "@@ -%d,%d +%d,%d @@\n", i_end > i ? i + 1 : i, i_end - i, j_end > j ? j + 1 : j, j_end - j);
+	buffer_printf(out, "@@ -%d,%d +%d,%d @@\n", i_end > i ? i + 1 : i, i_end - i,
+		j_end > j ? j + 1 : j, j_end - j);
 	while (i < i_end || j < j_end) {
 		if (i < i_end && a->changed[i])
 			add_line(out, '-', a, i++);
@@ -444,7 +502,8 @@ static void hunk_end(const struct lines *a, const struct lines *b, int *i, int *
 	}
 }
 
-void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length, const char *old_name, const char *new_name, struct buffer *out)
+void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length,
+	const char *old_name, const char *new_name, struct buffer *out)
 {
 	struct lines a = { .count = 0 }, b = { .count = 0 };
 	bool has_head = false;

@@ -33,7 +33,8 @@ int show_history(struct store *s, const char *name, struct json_writer *w, struc
  * nothing when they are equal. Its size is bounded by that of the two, and so is the work: texts
  * that differ in more than some thousand lines are shown as one block removed and one block added.
  */
-void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length, const char *old_name, const char *new_name, struct buffer *out);
+void diff_unified(const char *old_text, size_t old_length, const char *new_text, size_t new_length,
+	const char *old_name, const char *new_name, struct buffer *out);
 
 /*
  * A library as lines of JSON: out of one, into another.
@@ -63,7 +64,7 @@ struct transfer {
 	/* 0, or -1 with an error of its own, in err */
 	int (*validate)(const struct spec *spec, void *context);
 	void *context;
-	struct item item;            /* out: the version of the line */
+	struct item item; /* out: the version of the line */
 	/*
 	 * out: whether it was added; whether it was promoted, or rejected as it was where it comes
 	 * from, by this
@@ -72,6 +73,7 @@ struct transfer {
 };
 
 /* Takes one line. Returns 0, or -1 with SPEC_REFUSED, TOOL_REJECTED, or what validate says. */
-int transfer_import(struct store *s, struct transfer *t, const char *line, size_t length, struct error *err);
+int transfer_import(
+	struct store *s, struct transfer *t, const char *line, size_t length, struct error *err);
 
 #endif

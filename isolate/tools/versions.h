@@ -14,13 +14,13 @@
 
 #include "isolate/tools/tool_record.h"
 
-#define VERSIONS_TOOLS_MAX 2000  /* of one library */
+#define VERSIONS_TOOLS_MAX 2000 /* of one library */
 #define VERSIONS_MAX 10000
 
 /* Names a version; any part may be missing. A hash may be cut to its first 8 digits or more. */
 struct reference {
-	int64_t version;             /* 0: none */
-	char hash[SPEC_HASH_ROOM];   /* "": none */
+	int64_t version;           /* 0: none */
+	char hash[SPEC_HASH_ROOM]; /* "": none */
 };
 
 struct spawning {
@@ -45,7 +45,8 @@ struct spawning {
  * it is the same in everything; *is_new says which. Returns 0, or -1 with TOOL_REJECTED where this
  * code is rejected (versions_rejection), or LIBRARY_FULL.
  */
-int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item, bool *is_new, struct error *err);
+int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item,
+	bool *is_new, struct error *err);
 
 /*
  * The version that a call means. With a reference that one; else, in a session, the newest that was
@@ -53,20 +54,23 @@ int versions_spawn(struct store *s, const struct spawning *spawning, struct item
  * was spawned without one. A name alone never means a version that another session has in trial.
  * Returns 0, or -1 with TOOL_UNKNOWN, or TOOL_REJECTED for a version or code that is rejected.
  */
-int versions_find(struct store *s, const char *name, const struct reference *r, const char *session, struct item *item, struct error *err);
+int versions_find(struct store *s, const char *name, const struct reference *r, const char *session,
+	struct item *item, struct error *err);
 
 /*
  * Whether code is rejected: there is a version with this hash, under whatever name, on which the
  * last decision is that it is rejected. Returns 1 with a sentence in why, 0, or -1.
  */
 #define VERSIONS_WHY_ROOM 400
-int versions_rejection(struct store *s, const char *hash, char why[VERSIONS_WHY_ROOM], struct error *err);
+int versions_rejection(
+	struct store *s, const char *hash, char why[VERSIONS_WHY_ROOM], struct error *err);
 
 /*
  * The version that a reference means, in whatever state; without one the newest. Returns 0, or -1
  * with TOOL_UNKNOWN, also when several hashes begin like this one.
  */
-int versions_look_up(struct store *s, const char *name, const struct reference *r, struct item *item, struct error *err);
+int versions_look_up(struct store *s, const char *name, const struct reference *r,
+	struct item *item, struct error *err);
 
 /*
  * The specification of a version, read again and compared with its hash. Returns 0, or -1 with
@@ -92,13 +96,16 @@ struct run {
  * Counts a run of a version and carries out what follows from it. *step says what followed;
  * item->id is 0 when the version was forgotten meanwhile. Returns 0 or -1.
  */
-int versions_record(struct store *s, int64_t id, const struct run *run, struct item *item, enum promotion_step *step, struct error *err);
+int versions_record(struct store *s, int64_t id, const struct run *run, struct item *item,
+	enum promotion_step *step, struct error *err);
 
 /* Writes a row of the history. */
-int versions_decision(struct store *s, const struct item *item, const char *decision, const char *who, const char *reason, struct error *err);
+int versions_decision(struct store *s, const struct item *item, const char *decision,
+	const char *who, const char *reason, struct error *err);
 
 /* Makes an item the promoted one; the one that was promoted before is superseded by it. */
-int versions_promote(struct store *s, const struct item *item, const char *who, const char *reason, struct error *err);
+int versions_promote(struct store *s, const struct item *item, const char *who, const char *reason,
+	struct error *err);
 
 /*
  * What an operator decides: each decision is bound to a hash, is one transaction, and leaves a row
@@ -112,8 +119,8 @@ int versions_promote(struct store *s, const struct item *item, const char *who, 
 
 struct decision {
 	const char *name;
-	struct reference reference;  /* promote, reject and revoke need its hash */
-	const char *who, *reason;    /* reason NULL: none; reject needs one */
+	struct reference reference; /* promote, reject and revoke need its hash */
+	const char *who, *reason;   /* reason NULL: none; reject needs one */
 };
 
 /*
@@ -127,17 +134,21 @@ struct decision {
  * it had replaced its promotion back, with a row of its own, unless that one's code is rejected,
  * when it is the one before that: *restored is it, else its id is 0.
  */
-int decisions_promote(struct store *s, const struct decision *d, struct item *item, struct error *err);
-int decisions_reject(struct store *s, const struct decision *d, struct item *item, struct item *restored, struct error *err);
+int decisions_promote(
+	struct store *s, const struct decision *d, struct item *item, struct error *err);
+int decisions_reject(struct store *s, const struct decision *d, struct item *item,
+	struct item *restored, struct error *err);
 
 /* Takes the last decision on a version back. */
-int decisions_revoke(struct store *s, const struct decision *d, struct item *item, struct item *restored, struct error *err);
+int decisions_revoke(struct store *s, const struct decision *d, struct item *item,
+	struct item *restored, struct error *err);
 
 /*
  * Removes versions with their runs and counts: all of a name, or those of a reference. The history
  * stays, the policy stays with the name, and numbers are not used again. A rejection of what is
  * forgotten is forgotten with it. *forgotten says how many.
  */
-int decisions_forget(struct store *s, const struct decision *d, int64_t *forgotten, struct item *restored, struct error *err);
+int decisions_forget(struct store *s, const struct decision *d, int64_t *forgotten,
+	struct item *restored, struct error *err);
 
 #endif

@@ -22,12 +22,12 @@ struct span {
 enum body_decision { BODY_BEGINS = 'B', BODY_IS_REFUSED = 'R' };
 
 struct body_request {
-	struct span source;       /* the body's text, any bytes */
-	struct span args;         /* JSON object text, already through the gate; empty = {} */
-	struct span return_expr;  /* expression to return, or empty */
-	struct span allow;        /* comma-separated imports */
-	struct span permit;       /* comma-separated names whose rule is lifted */
-	uint64_t output_limit;    /* most bytes of JSON output */
+	struct span source;      /* the body's text, any bytes */
+	struct span args;        /* JSON object text, already through the gate; empty = {} */
+	struct span return_expr; /* expression to return, or empty */
+	struct span allow;       /* comma-separated imports */
+	struct span permit;      /* comma-separated names whose rule is lifted */
+	uint64_t output_limit;   /* most bytes of JSON output */
 	bool validate_only;
 	/* set by tests only, to show that the kernel layers hold by themselves */
 	bool skip_validation;
@@ -39,10 +39,10 @@ struct body_request {
 };
 
 enum body_verdict {
-	BODY_NO_VERDICT = 0,  /* the process ended before it could say */
+	BODY_NO_VERDICT = 0, /* the process ended before it could say */
 	BODY_SUCCEEDED,
-	BODY_FAILED,          /* the code raised, or its value is not JSON */
-	BODY_REFUSED          /* validation */
+	BODY_FAILED, /* the code raised, or its value is not JSON */
+	BODY_REFUSED /* validation */
 };
 
 enum body_field { BODY_OUTPUT, BODY_ERROR, BODY_DETAIL, BODY_FIELDS };
@@ -53,11 +53,13 @@ enum body_field { BODY_OUTPUT, BODY_ERROR, BODY_DETAIL, BODY_FIELDS };
  * and never looks again.
  */
 struct body_reply {
-	uint32_t verdict;                 /* enum body_verdict */
+	uint32_t verdict; /* enum body_verdict */
 	uint32_t reserved;
 	/* bytes in data[]; set by the creator, never trusted by the reader */
 	uint64_t size;
-	struct { uint64_t offset, length; } field[BODY_FIELDS];
+	struct {
+		uint64_t offset, length;
+	} field[BODY_FIELDS];
 	char data[];
 };
 

@@ -13,8 +13,8 @@ bool runner_spawn_parse(const void *bytes, size_t length, struct runner_spawn *o
 	if (length != sizeof *out)
 		return false;
 	memcpy(out, bytes, sizeof *out);
-	if (out->magic != RUNNER_SPAWN_MAGIC || out->targets_length > sizeof out->targets || out->limits.profile >= PROFILE_COUNT ||
-	    out->limits.profile == PROFILE_NONE)
+	if (out->magic != RUNNER_SPAWN_MAGIC || out->targets_length > sizeof out->targets ||
+		out->limits.profile >= PROFILE_COUNT || out->limits.profile == PROFILE_NONE)
 		return false;
 	return out->targets_length == 0 || out->targets[out->targets_length - 1] == '\0';
 }
@@ -34,7 +34,8 @@ bool runner_reply_parse(const void *bytes, size_t length, struct runner_answer *
 	if (out->verdict == BODY_NO_VERDICT)
 		return true;
 	for (int i = 0; i < BODY_FIELDS; i++) {
-		if (head.field[i].offset > length || head.field[i].length > length - head.field[i].offset)
+		if (head.field[i].offset > length ||
+			head.field[i].length > length - head.field[i].offset)
 			return false;
 		out->field[i].bytes = (const char *)bytes + sizeof head + head.field[i].offset;
 		out->field[i].length = head.field[i].length;

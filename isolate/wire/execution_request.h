@@ -14,10 +14,10 @@ enum program_kind { PROGRAM_BODY, PROGRAM_SCRIPT, PROGRAM_COMMAND };
 /* Source text and its mode, or a command. Borrowed by a tier for the time of a call. */
 struct program {
 	enum program_kind kind;
-	const char *text;       /* body, script: any bytes */
+	const char *text; /* body, script: any bytes */
 	size_t length;
-	const char *name;       /* script: its file name, for messages */
-	char *const *argv;      /* command: NULL-terminated; script: its arguments, may be NULL */
+	const char *name;  /* script: its file name, for messages */
+	char *const *argv; /* command: NULL-terminated; script: its arguments, may be NULL */
 };
 
 /*
@@ -35,7 +35,8 @@ struct isolation {
  */
 struct touch_watcher {
 	/* kind is "files", "hosts" or "syscalls"; name is not terminated. */
-	void (*touched)(void *context, const char *kind, bool refused, const char *name, size_t length);
+	void (*touched)(
+		void *context, const char *kind, bool refused, const char *name, size_t length);
 	void *context;
 };
 
@@ -44,7 +45,7 @@ struct touch_watcher {
  * result, stdin is /dev/null.
  */
 struct streams {
-	int in;          /* given to the program as it is, when the options open stdin */
+	int in; /* given to the program as it is, when the options open stdin */
 	/*
 	 * bytes are passed on to these as they come, besides nothing being kept; -1: kept in the
 	 * result
@@ -52,7 +53,7 @@ struct streams {
 	int out, err;
 	/* read: each byte is a signal number to pass on to the program. Its end means nothing. */
 	int control;
-	int terminal;    /* the caller's terminal, for --tty */
+	int terminal; /* the caller's terminal, for --tty */
 	/*
 	 * events are written here (non-blocking), a line each; -1: to the file that the options
 	 * name, if any
@@ -67,8 +68,14 @@ struct streams {
  */
 enum { CONTROL_PAUSE = 128, CONTROL_RESUME = 129, CONTROL_CAUSE = 130 };
 
-#define STREAMS_CAPTURE { -1, -1, -1, -1, -1, -1, NULL }
+#define STREAMS_CAPTURE \
+	{ \
+		-1, -1, -1, -1, -1, -1, NULL \
+	}
 
-enum execute_flags { EXECUTE_VALIDATE_ONLY = 1, EXECUTE_SKIP_VALIDATION = 2 /* for tests of the layers below */ };
+enum execute_flags {
+	EXECUTE_VALIDATE_ONLY = 1,
+	EXECUTE_SKIP_VALIDATION = 2 /* for tests of the layers below */
+};
 
 #endif

@@ -27,7 +27,8 @@ void plan_begin(struct plan_builder *b)
 	b->head.version = PLAN_VERSION;
 	b->head.runner_fd_index = -1;
 	b->head.view_fd_index = -1;
-	b->head.command = b->head.directory = b->head.otherwise = b->head.workspace = plan_add_text(b, "", 0);
+	b->head.command = b->head.directory = b->head.otherwise = b->head.workspace =
+		plan_add_text(b, "", 0);
 }
 
 void plan_abandon(struct plan_builder *b)
@@ -70,14 +71,16 @@ void plan_add_environment(struct plan_builder *b, const char *assignment)
 
 void plan_add_bind(struct plan_builder *b, const char *source, const char *target, unsigned flags)
 {
-	struct plan_bind row = { plan_add_text(b, source, strlen(source)), plan_add_text(b, target, strlen(target)), flags, 0 };
+	struct plan_bind row = { plan_add_text(b, source, strlen(source)),
+		plan_add_text(b, target, strlen(target)), flags, 0 };
 
 	buffer_add(&b->binds, &row, sizeof row);
 }
 
 void plan_add_file(struct plan_builder *b, const char *path, const void *content, size_t length)
 {
-	struct plan_file row = { plan_add_text(b, path, strlen(path)), plan_add_text(b, content, length) };
+	struct plan_file row = { plan_add_text(b, path, strlen(path)),
+		plan_add_text(b, content, length) };
 
 	buffer_add(&b->files, &row, sizeof row);
 }
@@ -130,15 +133,18 @@ static int write_all(int fd, const void *bytes, size_t length)
 
 int plan_finish(struct plan_builder *b, struct error *err)
 {
-	struct buffer *tables[] = { &b->argv, &b->env, &b->binds, &b->files, &b->copies, &b->bytes };
-	struct plan_text *texts[] = { &b->head.command, &b->head.directory, &b->head.otherwise, &b->head.workspace };
+	struct buffer *tables[] = { &b->argv, &b->env, &b->binds, &b->files, &b->copies,
+		&b->bytes };
+	struct plan_text *texts[] = { &b->head.command, &b->head.directory, &b->head.otherwise,
+		&b->head.workspace };
 	const size_t count = sizeof tables / sizeof *tables;
 	size_t end = sizeof b->head;
 	int fd = -1;
 
 	for (size_t i = 0; i < count; i++)
 		if (tables[i]->failed) {
-			error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "building the plan of the sandbox");
+			error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+				"building the plan of the sandbox");
 			goto out;
 		}
 	b->head.argv = place(&b->argv, sizeof(struct plan_text), &end);
@@ -147,7 +153,8 @@ int plan_finish(struct plan_builder *b, struct error *err)
 	b->head.files = place(&b->files, sizeof(struct plan_file), &end);
 	b->head.copies = place(&b->copies, sizeof(struct plan_copy), &end);
 	if (end + b->bytes.length > PLAN_LIMIT) {
-		error_set(err, FAILURE_BAD_INPUT, E2BIG, "the program, its arguments and files come to over 1 GiB");
+		error_set(err, FAILURE_BAD_INPUT, E2BIG,
+			"the program, its arguments and files come to over 1 GiB");
 		goto out;
 	}
 	shift(&b->argv, sizeof(struct plan_text), 1, (uint32_t)end);
@@ -165,7 +172,8 @@ int plan_finish(struct plan_builder *b, struct error *err)
 		goto out;
 	}
 	if (fd < 0) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the memory file of the plan");
+		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
+			"making the memory file of the plan");
 		goto out;
 	}
 	if (write_all(fd, &b->head, sizeof b->head) < 0)
@@ -176,8 +184,9 @@ int plan_finish(struct plan_builder *b, struct error *err)
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		goto out;
 fail:
-	error_set(err, errno == EFBIG ? FAILURE_LIMIT_DENIED : FAILURE_RESOURCES_EXHAUSTED, errno, "writing the plan of the sandbox%s",
-		  errno == EFBIG ? ": the caller's RLIMIT_FSIZE (ulimit -f) is too low for it" : "");
+	error_set(err, errno == EFBIG ? FAILURE_LIMIT_DENIED : FAILURE_RESOURCES_EXHAUSTED, errno,
+		"writing the plan of the sandbox%s",
+		errno == EFBIG ? ": the caller's RLIMIT_FSIZE (ulimit -f) is too low for it" : "");
 	close(fd);
 	fd = -1;
 out:
@@ -187,12 +196,14 @@ out:
 
 static bool check_table(const struct plan *p, struct plan_table t, size_t row_size)
 {
-	return t.offset % 4 == 0 && t.offset <= p->size && t.count <= (p->size - t.offset) / row_size;
+	return t.offset % 4 == 0 && t.offset <= p->size &&
+		t.count <= (p->size - t.offset) / row_size;
 }
 
 static bool check_text(const struct plan *p, struct plan_text t)
 {
-	return t.offset < p->size && t.length < p->size - t.offset && ((const char *)p)[t.offset + t.length] == '\0';
+	return t.offset < p->size && t.length < p->size - t.offset &&
+		((const char *)p)[t.offset + t.length] == '\0';
 }
 
 static bool check_texts(const struct plan *p, struct plan_table t, size_t row_size, size_t texts)
@@ -201,7 +212,9 @@ static bool check_texts(const struct plan *p, struct plan_table t, size_t row_si
 		return false;
 	for (uint32_t row = 0; row < t.count; row++)
 		for (size_t i = 0; i < texts; i++)
-			if (!check_text(p, ((const struct plan_text *)(const void *)((const char *)p + t.offset + row * row_size))[i]))
+			if (!check_text(p,
+				    ((const struct plan_text *)(const void *)((const char *)p +
+					    t.offset + row * row_size))[i]))
 				return false;
 	return true;
 }
@@ -217,15 +230,22 @@ const struct plan *plan_open(int fd, struct error *err)
 	}
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED) {
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "mapping the plan of the sandbox");
+		error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, errno, "mapping the plan of the sandbox");
 		return NULL;
 	}
-	if (p->magic != PLAN_MAGIC || p->version != PLAN_VERSION || p->size != (uint64_t)st.st_size || !check_text(p, p->command) ||
-	    !check_text(p, p->directory) || !check_text(p, p->otherwise) || !check_text(p, p->workspace) ||
-	    !check_texts(p, p->argv, sizeof(struct plan_text), 1) ||
-	    !check_texts(p, p->env, sizeof(struct plan_text), 1) || !check_texts(p, p->binds, sizeof(struct plan_bind), 2) ||
-	    !check_texts(p, p->files, sizeof(struct plan_file), 2) || !check_texts(p, p->copies, sizeof(struct plan_copy), 1)) {
-		error_set(err, FAILURE_INTERNAL, 0, "the plan of the sandbox is damaged, or cordon and cordon-init are of different versions");
+	if (p->magic != PLAN_MAGIC || p->version != PLAN_VERSION ||
+		p->size != (uint64_t)st.st_size || !check_text(p, p->command) ||
+		!check_text(p, p->directory) || !check_text(p, p->otherwise) ||
+		!check_text(p, p->workspace) ||
+		!check_texts(p, p->argv, sizeof(struct plan_text), 1) ||
+		!check_texts(p, p->env, sizeof(struct plan_text), 1) ||
+		!check_texts(p, p->binds, sizeof(struct plan_bind), 2) ||
+		!check_texts(p, p->files, sizeof(struct plan_file), 2) ||
+		!check_texts(p, p->copies, sizeof(struct plan_copy), 1)) {
+		error_set(err, FAILURE_INTERNAL, 0,
+			"the plan of the sandbox is damaged, or cordon and cordon-init are of "
+			"different versions");
 		return NULL;
 	}
 	return p;
@@ -238,7 +258,8 @@ const char *plan_string(const struct plan *p, struct plan_text text)
 
 const char *plan_row_text(const struct plan *p, struct plan_table table, uint32_t i)
 {
-	const struct plan_text *rows = (const struct plan_text *)(const void *)((const char *)p + table.offset);
+	const struct plan_text *rows =
+		(const struct plan_text *)(const void *)((const char *)p + table.offset);
 
 	return plan_string(p, rows[i]);
 }

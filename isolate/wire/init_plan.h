@@ -20,10 +20,21 @@
 #include "isolate/base/error.h"
 #include "isolate/base/json_write.h"
 
-struct plan_text { uint32_t offset, length; };  /* NUL-terminated; length without the NUL */
-struct plan_table { uint32_t offset, count; };
+struct plan_text {
+	uint32_t offset, length;
+}; /* NUL-terminated; length without the NUL */
+struct plan_table {
+	uint32_t offset, count;
+};
 
-enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIND_VIEW = 4, PLAN_BIND_SCRATCH = 8, PLAN_BIND_RUNTIME = 16, PLAN_BIND_SOCKET = 32 };
+enum plan_bind_flags {
+	PLAN_BIND_OPTIONAL = 1,
+	PLAN_BIND_LIKE_HOST = 2,
+	PLAN_BIND_VIEW = 4,
+	PLAN_BIND_SCRATCH = 8,
+	PLAN_BIND_RUNTIME = 16,
+	PLAN_BIND_SOCKET = 32
+};
 
 /* The most trees that can be written to. */
 #define PLAN_SCRATCH_MAX 8
@@ -34,40 +45,48 @@ enum plan_bind_flags { PLAN_BIND_OPTIONAL = 1, PLAN_BIND_LIKE_HOST = 2, PLAN_BIN
  * SCRATCH: with an overlay over it. RUNTIME: the system's or the interpreter's, not named by the
  * caller.
  */
-struct plan_bind { struct plan_text source, target; uint32_t flags, view; };
+struct plan_bind {
+	struct plan_text source, target;
+	uint32_t flags, view;
+};
 
 /* A file to make in the root, read-only to the program. */
-struct plan_file { struct plan_text path, content; };
+struct plan_file {
+	struct plan_text path, content;
+};
 
 /* A descriptor that came with the plan, to be copied into the workspace under a name. */
-struct plan_copy { struct plan_text name; uint32_t fd_index, mode; };
+struct plan_copy {
+	struct plan_text name;
+	uint32_t fd_index, mode;
+};
 
 struct plan {
 	uint32_t magic, version;
-	uint32_t size;                 /* of the whole */
-	uint32_t root_bytes;           /* size of the root tmpfs */
+	uint32_t size;       /* of the whole */
+	uint32_t root_bytes; /* size of the root tmpfs */
 	struct confine_limits limits;
 	uint32_t inside_uid, inside_gid; /* what to become */
 	/* path to execute, looked up on the environment's PATH when it has no slash */
 	struct plan_text command;
-	struct plan_text directory;    /* working directory */
+	struct plan_text directory; /* working directory */
 	/* the directory to take where that one cannot be entered; empty: it must */
 	struct plan_text otherwise;
 	/* tier subprocess: the directory of the host's that init makes for the run */
 	struct plan_text workspace;
-	struct plan_table argv, env;   /* rows: struct plan_text */
+	struct plan_table argv, env; /* rows: struct plan_text */
 	struct plan_table binds, files, copies;
-	int32_t view_fd_index;         /* descriptor of the view's detached mount, or -1 */
+	int32_t view_fd_index; /* descriptor of the view's detached mount, or -1 */
 	/* descriptor that the program keeps as number 3 (the runner's socket), or -1 */
 	int32_t runner_fd_index;
-	uint16_t rows, columns;        /* of the terminal, when limits ask for one */
-	uint64_t output_limit;         /* runner requests: most bytes of the value returned */
+	uint16_t rows, columns; /* of the terminal, when limits ask for one */
+	uint64_t output_limit;  /* runner requests: most bytes of the value returned */
 	/* runner requests: enum request_flags of wire/body_request.h */
 	uint32_t body_flags, reserved;
 };
 
 struct plan_builder {
-	struct buffer bytes;           /* texts */
+	struct buffer bytes; /* texts */
 	struct buffer argv, env, binds, files, copies;
 	struct plan head;
 };

@@ -57,9 +57,13 @@ int report_listener(int socket, int listener, struct error *err)
 	report_init(&r, REPORT_LISTENER);
 	status = message_send(socket, &r, sizeof r, &listener, 1);
 	if (status != 0)
-		error_set(err, errno == ETOOMANYREFS ? FAILURE_RESOURCES_EXHAUSTED : FAILURE_SECCOMP_DENIED, errno,
-			  "passing the filter's listener to the supervisor%s",
-			  errno == ETOOMANYREFS ? ": this user's programs have more descriptors in flight than RLIMIT_NOFILE" : "");
+		error_set(err,
+			errno == ETOOMANYREFS ? FAILURE_RESOURCES_EXHAUSTED
+					      : FAILURE_SECCOMP_DENIED,
+			errno, "passing the filter's listener to the supervisor%s",
+			errno == ETOOMANYREFS ? ": this user's programs have more descriptors in "
+						"flight than RLIMIT_NOFILE"
+					      : "");
 	close(listener);
 	return status;
 }
@@ -67,10 +71,17 @@ int report_listener(int socket, int listener, struct error *err)
 const char *report_word(uint32_t kind)
 {
 	static const char *const WORDS[] = {
-		[REPORT_READY] = "ready", [REPORT_STARTED] = "started", [REPORT_NOT_STARTED] = "not started",
-		[REPORT_ENDED] = "ended", [REPORT_FAILED] = "failed", [REPORT_LISTENER] = "listener",
-		[REPORT_PROCESS] = "process", [REPORT_GONE] = "gone", [REPORT_SAMPLE] = "sample",
-		[REPORT_STOPPED] = "stopped", [REPORT_CONTINUED] = "continued",
+		[REPORT_READY] = "ready",
+		[REPORT_STARTED] = "started",
+		[REPORT_NOT_STARTED] = "not started",
+		[REPORT_ENDED] = "ended",
+		[REPORT_FAILED] = "failed",
+		[REPORT_LISTENER] = "listener",
+		[REPORT_PROCESS] = "process",
+		[REPORT_GONE] = "gone",
+		[REPORT_SAMPLE] = "sample",
+		[REPORT_STOPPED] = "stopped",
+		[REPORT_CONTINUED] = "continued",
 	};
 
 	return kind < sizeof WORDS / sizeof *WORDS && WORDS[kind] ? WORDS[kind] : "unknown";
@@ -83,7 +94,8 @@ bool report_parse(const void *bytes, size_t length, struct report *out)
 	memcpy(out, bytes, sizeof *out);
 	if (out->magic != REPORT_MAGIC || out->kind < REPORT_READY || out->kind > REPORT_CONTINUED)
 		return false;
-	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT || out->limits > REPORT_LIMITS || out->pid > INT32_MAX || out->parent > INT32_MAX)
+	if (out->layers >= (1u << LAYER_COUNT) || out->failure >= FAILURE_COUNT ||
+		out->limits > REPORT_LIMITS || out->pid > INT32_MAX || out->parent > INT32_MAX)
 		return false;
 	if (out->error < 0 || out->error > 4095 || out->status < 0 || out->status > 0xffff)
 		return false;

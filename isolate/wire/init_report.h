@@ -35,7 +35,7 @@ enum report_kind {
 	 * the body, which then never began
 	 */
 	REPORT_ENDED,
-	REPORT_FAILED,      /* the sandbox could not be made: `failure`, `error`, `context` */
+	REPORT_FAILED, /* the sandbox could not be made: `failure`, `error`, `context` */
 	/*
 	 * Only where events are wanted (LIMIT_EVENTS); these may be lost when the supervisor is
 	 * slow.
@@ -48,14 +48,14 @@ enum report_kind {
 	 * sent.
 	 */
 	REPORT_PROCESS,
-	REPORT_GONE,        /* it is gone: `pid`, and `status` in wait(2) form when `count` is 1 */
+	REPORT_GONE, /* it is gone: `pid`, and `status` in wait(2) form when `count` is 1 */
 	/*
 	 * `usage`: CPU time so far, memory and processes now, bytes used of the workspace; `count`:
 	 * sent without a route since the last
 	 */
 	REPORT_SAMPLE,
-	REPORT_STOPPED,     /* every process was stopped */
-	REPORT_CONTINUED    /* and runs again */
+	REPORT_STOPPED,  /* every process was stopped */
+	REPORT_CONTINUED /* and runs again */
 };
 
 /* Limits that PID 1 saw reached. */
@@ -68,26 +68,26 @@ enum report_limit {
 };
 
 struct report_usage {
-	uint64_t user_us, system_us;   /* CPU time of all processes that were reaped */
+	uint64_t user_us, system_us; /* CPU time of all processes that were reaped */
 	/* the largest sum seen, at least the largest single process */
 	uint64_t peak_memory_bytes;
-	uint64_t written_bytes;        /* passed to write(2) and its siblings, in all */
+	uint64_t written_bytes; /* passed to write(2) and its siblings, in all */
 	uint32_t peak_processes;
-	uint32_t watch_samples;        /* how often the sums were looked at */
+	uint32_t watch_samples; /* how often the sums were looked at */
 };
 
 struct report {
 	uint32_t magic;
 	uint32_t kind;
-	uint32_t layers;        /* enum layer bits */
+	uint32_t layers; /* enum layer bits */
 	int32_t status;
-	int32_t error;          /* errno */
-	uint32_t failure;       /* enum failure */
-	uint32_t limits;        /* enum report_limit bits */
+	int32_t error;    /* errno */
+	uint32_t failure; /* enum failure */
+	uint32_t limits;  /* enum report_limit bits */
 	uint32_t count;
-	uint32_t pid, parent;   /* as the sandbox numbers them */
-	uint64_t at_us;         /* when it was made: CLOCK_MONOTONIC, microseconds; for durations */
-	int64_t time_ns;        /* the same moment: CLOCK_REALTIME, nanoseconds; for events */
+	uint32_t pid, parent; /* as the sandbox numbers them */
+	uint64_t at_us;       /* when it was made: CLOCK_MONOTONIC, microseconds; for durations */
+	int64_t time_ns;      /* the same moment: CLOCK_REALTIME, nanoseconds; for events */
 	struct report_usage usage;
 	char context[256];
 };

@@ -33,13 +33,13 @@ enum seccomp_profile {
 };
 
 enum limit_flags {
-	LIMIT_NAMESPACES = 1,        /* fresh namespaces and, mounted in them, an own root */
-	LIMIT_HOST_NETWORK = 2,    /* the network namespace is the host's */
+	LIMIT_NAMESPACES = 1,   /* fresh namespaces and, mounted in them, an own root */
+	LIMIT_HOST_NETWORK = 2, /* the network namespace is the host's */
 	/* RLIMIT_AS too, memory bytes above what the process holds when it is set */
 	LIMIT_ADDRESS_SPACE = 8,
-	LIMIT_WAIT_ALL = 16,       /* ends with the last process, not with the first */
-	LIMIT_TERMINAL = 32,       /* the program gets a pseudo-terminal */
-	LIMIT_PROCESSES = 64,      /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
+	LIMIT_WAIT_ALL = 16,  /* ends with the last process, not with the first */
+	LIMIT_TERMINAL = 32,  /* the program gets a pseudo-terminal */
+	LIMIT_PROCESSES = 64, /* RLIMIT_NPROC counts this sandbox alone, so it can be set */
 	/*
 	 * events are wanted: processes, programs and addresses are notified and reported, usage too
 	 */
@@ -48,16 +48,16 @@ enum limit_flags {
 };
 
 struct confine_limits {
-	uint64_t memory_bytes;     /* 0 = none */
-	uint64_t fsize_bytes;      /* largest file */
-	uint64_t workspace_bytes;  /* all that can be written outside a --scratch, together */
+	uint64_t memory_bytes;    /* 0 = none */
+	uint64_t fsize_bytes;     /* largest file */
+	uint64_t workspace_bytes; /* all that can be written outside a --scratch, together */
 	uint64_t workspace_inodes;
 	uint32_t processes;
 	uint32_t open_files;
-	uint32_t cpu_seconds;      /* 0 = none */
-	uint32_t flags;            /* enum limit_flags */
-	uint32_t profile;          /* enum seccomp_profile */
-	uint32_t uid, gid;         /* the program's own, as it sees them */
+	uint32_t cpu_seconds; /* 0 = none */
+	uint32_t flags;       /* enum limit_flags */
+	uint32_t profile;     /* enum seccomp_profile */
+	uint32_t uid, gid;    /* the program's own, as it sees them */
 	uint32_t reserved;
 };
 

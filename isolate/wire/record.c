@@ -20,7 +20,10 @@
 
 #include "isolate/wire/limits.h"
 
-static const struct { const char *name; bool is_namespace; } LAYERS[] = {
+static const struct {
+	const char *name;
+	bool is_namespace;
+} LAYERS[] = {
 #define LAYER(id, name, is_namespace) { name, is_namespace },
 #include "isolate/wire/layers.def"
 #undef LAYER
@@ -33,8 +36,11 @@ const struct limit_text limit_texts[LIMIT_NAMES] = {
 };
 
 /* By the name of the filter in force. Most of what is refused nothing allows. */
-static const struct { const char *call, *filter, *allow; } ALLOWED_BY[] = {
-	{ "memfd_create", "command", "a delegated cgroup, which counts its memory: see cordon doctor" },
+static const struct {
+	const char *call, *filter, *allow;
+} ALLOWED_BY[] = {
+	{ "memfd_create", "command",
+		"a delegated cgroup, which counts its memory: see cordon doctor" },
 	{ "socket", "command-offline", "--network allow" },
 	{ "socket", "body", "--network allow" },
 	{ "ptrace", "command-offline", "--tier namespace" },
@@ -42,8 +48,13 @@ static const struct { const char *call, *filter, *allow; } ALLOWED_BY[] = {
 };
 
 const char *const end_cause_words[END_CAUSES] = {
-	[END_BY_TIMEOUT] = "timeout", [END_BY_MEMORY] = "memory", [END_BY_SIGNAL] = "signal", [END_BY_OPERATOR] = "operator",
-	[END_BY_CLIENT] = "client", [END_BY_CLIENT_GONE] = "client_gone", [END_BY_DAEMON_STOP] = "daemon_stop",
+	[END_BY_TIMEOUT] = "timeout",
+	[END_BY_MEMORY] = "memory",
+	[END_BY_SIGNAL] = "signal",
+	[END_BY_OPERATOR] = "operator",
+	[END_BY_CLIENT] = "client",
+	[END_BY_CLIENT_GONE] = "client_gone",
+	[END_BY_DAEMON_STOP] = "daemon_stop",
 };
 
 int record_init(struct record *r, struct error *err)
@@ -80,7 +91,10 @@ static int by_count(const void *a, const void *b)
 {
 	const struct view_refusal *x = a, *y = b;
 
-	return x->count < y->count ? 1 : x->count > y->count ? -1 : x->path && y->path ? strcmp(x->path, y->path) : 0;
+	return x->count < y->count    ? 1
+		: x->count > y->count ? -1
+		: x->path && y->path  ? strcmp(x->path, y->path)
+				      : 0;
 }
 
 void record_write_view(const struct view_summary *v, struct json_writer *w)
@@ -169,9 +183,17 @@ static void write_layers(struct json_writer *w, uint32_t layers)
 
 static void write_enforcers(struct json_writer *w, const struct enforcers *e)
 {
-	const struct { const char *key, *value; } rows[] = {
-		{ "wall_time", e->wall_time }, { "cpu_time", e->cpu_time }, { "memory", e->memory }, { "processes", e->processes },
-		{ "file_size", e->file_size }, { "open_files", e->open_files }, { "output_size", e->output_size }, { "workspace_size", e->workspace_size },
+	const struct {
+		const char *key, *value;
+	} rows[] = {
+		{ "wall_time", e->wall_time },
+		{ "cpu_time", e->cpu_time },
+		{ "memory", e->memory },
+		{ "processes", e->processes },
+		{ "file_size", e->file_size },
+		{ "open_files", e->open_files },
+		{ "output_size", e->output_size },
+		{ "workspace_size", e->workspace_size },
 	};
 
 	json_key(w, "limits");
@@ -202,13 +224,16 @@ void record_write_calls(const struct refused_calls *c, struct json_writer *w)
 static const char *const SCRATCH_DIFFERS[] = {
 	"rename(2) of a directory that the host has is EXDEV; mv copies it instead",
 	"a file with several names: a change by one name is not seen by the others",
-	"the first change of a file, also of its mode or times alone, copies it whole: that takes --workspace-size, and counts against --fsize",
+	"the first change of a file, also of its mode or times alone, copies it whole: that takes "
+	"--workspace-size, and counts against --fsize",
 };
 
 const char *record_allows_call(const struct record *r, const char *call)
 {
-	for (size_t i = 0; r->confinement.seccomp && i < sizeof ALLOWED_BY / sizeof *ALLOWED_BY; i++)
-		if (strcmp(ALLOWED_BY[i].call, call) == 0 && strcmp(ALLOWED_BY[i].filter, r->confinement.seccomp) == 0)
+	for (size_t i = 0; r->confinement.seccomp && i < sizeof ALLOWED_BY / sizeof *ALLOWED_BY;
+		i++)
+		if (strcmp(ALLOWED_BY[i].call, call) == 0 &&
+			strcmp(ALLOWED_BY[i].filter, r->confinement.seccomp) == 0)
 			return ALLOWED_BY[i].allow;
 	return NULL;
 }
@@ -264,7 +289,8 @@ static void write_limits_hit(struct json_writer *w, const struct record *r)
 	json_close_array(w);
 }
 
-static void write_confinement(struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
+static void write_confinement(
+	struct json_writer *w, const struct confinement *c, const struct view_summary *unlogged)
 {
 	json_open_object(w);
 	write_layers(w, c->layers);
@@ -272,7 +298,8 @@ static void write_confinement(struct json_writer *w, const struct confinement *c
 	json_string(w, c->view);
 	json_key(w, "unlogged");
 	json_open_array(w);
-	for (size_t at = 0; at < unlogged->unlogged_length; at += strlen(unlogged->unlogged + at) + 1)
+	for (size_t at = 0; at < unlogged->unlogged_length;
+		at += strlen(unlogged->unlogged + at) + 1)
 		json_bytes(w, unlogged->unlogged + at, strlen(unlogged->unlogged + at));
 	json_close_array(w);
 	json_key(w, "seccomp");
@@ -320,7 +347,8 @@ void record_write_confinement(const struct record *r, struct json_writer *w)
 
 static void write_exported_names(struct json_writer *w, const struct workspace_written *written)
 {
-	const char *at = written->names.data, *end = at ? at + written->names.length : NULL, *newline;
+	const char *at = written->names.data, *end = at ? at + written->names.length : NULL,
+		   *newline;
 
 	json_key(w, "names");
 	json_open_array(w);
@@ -407,7 +435,8 @@ void record_write(const struct record *r, struct buffer *out)
 		json_integer(&w, (int64_t)r->export_skipped);
 		write_exported_names(&w, &r->export_written);
 		json_key(&w, "error");
-		json_string(&w, r->export_error.code != FAILURE_NONE ? r->export_error.context : NULL);
+		json_string(
+			&w, r->export_error.code != FAILURE_NONE ? r->export_error.context : NULL);
 		if (r->has_scratch) {
 			json_key(&w, "changes");
 			json_integer(&w, (int64_t)r->scratch_changes);

@@ -17,21 +17,22 @@
 
 /* What enforces a limit: the word in the record. Static strings; NULL is written as "none". */
 struct enforcers {
-	const char *wall_time, *cpu_time, *memory, *processes, *file_size, *open_files, *output_size, *workspace_size;
+	const char *wall_time, *cpu_time, *memory, *processes, *file_size, *open_files,
+		*output_size, *workspace_size;
 };
 
 struct confinement {
-	uint32_t layers;             /* enum layer bits that were applied */
+	uint32_t layers; /* enum layer bits that were applied */
 	/* "mixed", "fuse", "bind", or "host" where files are not hidden */
 	const char *view;
-	const char *seccomp;         /* profile name, "none" */
-	const char *memory;          /* what holds the memory: "cgroup", "watchdog" */
+	const char *seccomp; /* profile name, "none" */
+	const char *memory;  /* what holds the memory: "cgroup", "watchdog" */
 	/* "none": a namespace of its own; "filtered": internet sockets refused; "host" */
 	const char *network;
 	struct enforcers limits;
-	const struct string_list *permit; /* borrowed from the options */
+	const struct string_list *permit;       /* borrowed from the options */
 	const struct string_list *host_sockets; /* likewise */
-	const char *notes[16];       /* what this tier does not stop; static strings */
+	const char *notes[16];                  /* what this tier does not stop; static strings */
 	unsigned note_count;
 	/* there is a --scratch, which differs from a directory in what SCRATCH_DIFFERS says */
 	bool scratch;
@@ -42,10 +43,10 @@ struct confinement {
 /* What was refused most, and under which rule. */
 #define VIEW_REFUSALS 10
 struct view_refusal {
-	char *path;                  /* on the host; owned */
+	char *path; /* on the host; owned */
 	char rule[40];
 	int rule_number;
-	bool is_write;               /* one of them would have changed it */
+	bool is_write; /* one of them would have changed it */
 	uint64_t count;
 	/* the option that would have let it through, in a shell's words, or NULL; owned */
 	char *allow;
@@ -53,7 +54,7 @@ struct view_refusal {
 
 /* What the view saw. */
 struct view_summary {
-	bool present;                /* there was a view server */
+	bool present; /* there was a view server */
 	uint64_t opened, denied, dropped;
 	struct view_refusal refused[VIEW_REFUSALS];
 	/* names were hidden below a --scratch of a Git work tree, where they look deleted */
@@ -92,7 +93,17 @@ struct limit_text {
 extern const struct limit_text limit_texts[LIMIT_NAMES];
 
 /* What ended a program; words in the same order. */
-enum end_cause { END_BY_ITSELF, END_BY_TIMEOUT, END_BY_MEMORY, END_BY_SIGNAL, END_BY_OPERATOR, END_BY_CLIENT, END_BY_CLIENT_GONE, END_BY_DAEMON_STOP, END_CAUSES };
+enum end_cause {
+	END_BY_ITSELF,
+	END_BY_TIMEOUT,
+	END_BY_MEMORY,
+	END_BY_SIGNAL,
+	END_BY_OPERATOR,
+	END_BY_CLIENT,
+	END_BY_CLIENT_GONE,
+	END_BY_DAEMON_STOP,
+	END_CAUSES
+};
 extern const char *const end_cause_words[END_CAUSES];
 
 struct captured {
@@ -102,20 +113,23 @@ struct captured {
 
 struct record {
 	char execution_id[40];
-	const char *tier;            /* static */
+	const char *tier; /* static */
 	bool success;
-	struct buffer output;        /* JSON text that went through the gate, or empty */
-	struct buffer error;         /* one line, or empty */
-	struct buffer detail;        /* JSON object text that went through the gate, or empty */
+	struct buffer output; /* JSON text that went through the gate, or empty */
+	struct buffer error;  /* one line, or empty */
+	struct buffer detail; /* JSON object text that went through the gate, or empty */
 	/* of a success that is most likely not what was meant; static, or NULL */
 	const char *note;
-	bool refused;                /* validation refused the program */
+	bool refused; /* validation refused the program */
 	struct captured out, err;
-	int exit_code;               /* -1: none */
-	int signal;                  /* 0: none */
-	int exec_errno;              /* the command could not be executed: why; 0 otherwise */
+	int exit_code;  /* -1: none */
+	int signal;     /* 0: none */
+	int exec_errno; /* the command could not be executed: why; 0 otherwise */
 	bool timed_out, oom;
-	struct { bool is_hit; int64_t value; } limits[LIMIT_NAMES];
+	struct {
+		bool is_hit;
+		int64_t value;
+	} limits[LIMIT_NAMES];
 	/* of those that are asked for; the limits are timed_out and oom */
 	enum end_cause end_cause;
 	int64_t duration_us;
@@ -124,14 +138,14 @@ struct record {
 	uint32_t peak_processes;
 	uint64_t exported_files, export_skipped;
 	struct workspace_written export_written;
-	bool exported;               /* an export was asked for and begun */
-	struct error export_error;   /* why it is not complete; FAILURE_NONE when it is */
+	bool exported;             /* an export was asked for and begun */
+	struct error export_error; /* why it is not complete; FAILURE_NONE when it is */
 	struct view_summary view;
 	struct refused_calls calls, hosts;
 	struct {
-		bool asked;          /* for a file or pipe of the caller's */
-		uint64_t lost;       /* did not reach their reader */
-		int error;           /* errno of the write that failed, or 0 */
+		bool asked;    /* for a file or pipe of the caller's */
+		uint64_t lost; /* did not reach their reader */
+		int error;     /* errno of the write that failed, or 0 */
 	} events;
 	/* with --export: names that are new, changed or gone below --scratch */
 	uint64_t scratch_changes;

@@ -26,9 +26,11 @@ static double now_s(void)
 
 int main(void)
 {
-	static const char path[] = "/home/somebody/project/src/module/configuration/settings.local.json";
+	static const char path[] =
+		"/home/somebody/project/src/module/configuration/settings.local.json";
 	const char *flags[] = { "read" };
-	struct emitter *e = emitter_new(open("/dev/null", O_WRONLY | O_CLOEXEC), "0123456789abcdef0123456789abcdef", EMITTER_DROPS);
+	struct emitter *e = emitter_new(open("/dev/null", O_WRONLY | O_CLOEXEC),
+		"0123456789abcdef0123456789abcdef", EMITTER_DROPS);
 	double started, seconds;
 
 	if (!e)
@@ -47,7 +49,8 @@ int main(void)
 	}
 	emit_flush(e);
 	seconds = now_s() - started;
-	printf("%.0f %.0f %llu\n", EVENTS / seconds, seconds / EVENTS * 1e9, (unsigned long long)emitter_lost(e));
+	printf("%.0f %.0f %llu\n", EVENTS / seconds, seconds / EVENTS * 1e9,
+		(unsigned long long)emitter_lost(e));
 	emitter_close(e, NULL);
 	return 0;
 }

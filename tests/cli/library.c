@@ -29,7 +29,8 @@ static cordon_options *options_of(enum cordon_kind kind)
 	cordon_options *options = cordon_options_new(kind, &error);
 
 	if (!options) {
-		diag("cordon_options_new: %s", error ? cordon_error_message(error) : "no error given");
+		diag("cordon_options_new: %s",
+			error ? cordon_error_message(error) : "no error given");
 		cordon_error_free(error);
 		exit(1);
 	}
@@ -55,7 +56,8 @@ static cordon_program *body_of(const char *text)
 }
 
 /* Executes and returns the result, or NULL after saying why. */
-static cordon_result *execute(const cordon_options *options, const cordon_program *program, const struct cordon_streams *streams)
+static cordon_result *execute(const cordon_options *options, const cordon_program *program,
+	const struct cordon_streams *streams)
 {
 	cordon_error *error = NULL;
 	cordon_result *result = NULL;
@@ -98,10 +100,7 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-/*
- * ---- one after the other
- * ---------------------------------------------------------------------------------------
- */
+/* ---- one after the other ---- */
 
 static void test_body(void)
 {
@@ -110,16 +109,24 @@ static void test_body(void)
 	cordon_result *result;
 	size_t length = 0;
 
-	ok(set(options, "allow", "re") && set(options, "args", "{\"text\":\"a1 b22 c333\"}"), "options of a body are taken");
+	ok(set(options, "allow", "re") && set(options, "args", "{\"text\":\"a1 b22 c333\"}"),
+		"options of a body are taken");
 	result = execute(options, program, NULL);
 	ok(result && cordon_result_success(result), "a body runs");
 	if (result) {
 		const char *output = cordon_result_output(result, &length);
 
-		ok(output && length == strlen(output) && strstr(output, "\"333\""), "its value comes back as JSON text");
-		ok(strstr(cordon_result_json(result, &length), "\"success\":true") && strlen(cordon_result_json(result, NULL)) == length, "so does the record");
-		ok(cordon_result_status(result) == 0 && !cordon_result_error(result) && !cordon_result_refused(result), "status, error and refusal agree");
-		ok(*cordon_result_execution_id(result) != '\0' && cordon_result_duration_ms(result) > 0, "it has an id and took time");
+		ok(output && length == strlen(output) && strstr(output, "\"333\""),
+			"its value comes back as JSON text");
+		ok(strstr(cordon_result_json(result, &length), "\"success\":true") &&
+				strlen(cordon_result_json(result, NULL)) == length,
+			"so does the record");
+		ok(cordon_result_status(result) == 0 && !cordon_result_error(result) &&
+				!cordon_result_refused(result),
+			"status, error and refusal agree");
+		ok(*cordon_result_execution_id(result) != '\0' &&
+				cordon_result_duration_ms(result) > 0,
+			"it has an id and took time");
 	} else {
 		skip(4, "the body did not run");
 	}
@@ -134,12 +141,15 @@ static void test_refusal(void)
 	cordon_program *program = body_of("import os\nreturn eval('1')");
 	cordon_result *result = NULL;
 
-	ok(cordon_validate(options, program, &result, NULL) == 0 && result && !cordon_result_success(result) && cordon_result_refused(result),
+	ok(cordon_validate(options, program, &result, NULL) == 0 && result &&
+			!cordon_result_success(result) && cordon_result_refused(result),
 		"validation refuses, and that is a result");
-	ok(result && strstr(cordon_result_json(result, NULL), "\"violations\""), "with every violation in the record");
+	ok(result && strstr(cordon_result_json(result, NULL), "\"violations\""),
+		"with every violation in the record");
 	cordon_result_free(result);
 	result = execute(options, program, NULL);
-	ok(result && cordon_result_refused(result) && cordon_result_status(result) == 2, "execution refuses the same");
+	ok(result && cordon_result_refused(result) && cordon_result_status(result) == 2,
+		"execution refuses the same");
 	cordon_result_free(result);
 	cordon_program_free(program);
 	cordon_options_free(options);
@@ -147,15 +157,20 @@ static void test_refusal(void)
 
 static void test_command(void)
 {
-	static const char *const argv[] = { "/bin/sh", "-c", "printf 'a\\000b'; echo err >&2; exit 7", NULL };
+	static const char *const argv[] = { "/bin/sh", "-c",
+		"printf 'a\\000b'; echo err >&2; exit 7", NULL };
 	cordon_options *options = options_of(CORDON_RUN);
 	cordon_program *program = cordon_program_command(argv, NULL);
 	cordon_result *result = execute(options, program, NULL);
 	size_t length = 0;
 
-	ok(result && cordon_result_exit_code(result) == 7 && cordon_result_status(result) == 7 && cordon_result_signal(result) == 0, "a command's status comes back");
-	ok(result && memcmp(cordon_result_stdout(result, &length), "a\0b", 4) == 0 && length == 3, "and its bytes, NUL among them");
-	ok(result && strcmp(cordon_result_stderr(result, &length), "err\n") == 0, "and what it said on standard error");
+	ok(result && cordon_result_exit_code(result) == 7 && cordon_result_status(result) == 7 &&
+			cordon_result_signal(result) == 0,
+		"a command's status comes back");
+	ok(result && memcmp(cordon_result_stdout(result, &length), "a\0b", 4) == 0 && length == 3,
+		"and its bytes, NUL among them");
+	ok(result && strcmp(cordon_result_stderr(result, &length), "err\n") == 0,
+		"and what it said on standard error");
 	cordon_result_free(result);
 	cordon_program_free(program);
 	cordon_options_free(options);
@@ -170,8 +185,12 @@ static void test_timeout(void)
 
 	set(options, "timeout", "0.3");
 	result = execute(options, program, NULL);
-	ok(result && cordon_result_timed_out(result) && cordon_result_status(result) == 124, "the clock ends a script");
-	ok(result && cordon_result_error(result) && strcmp(cordon_result_error(result), "sandbox execution timed out after 0.30s") == 0, "in the words of the contract");
+	ok(result && cordon_result_timed_out(result) && cordon_result_status(result) == 124,
+		"the clock ends a script");
+	ok(result && cordon_result_error(result) &&
+			strcmp(cordon_result_error(result),
+				"sandbox execution timed out after 0.30s") == 0,
+		"in the words of the contract");
 	cordon_result_free(result);
 	cordon_program_free(program);
 	cordon_options_free(options);
@@ -186,24 +205,35 @@ static void test_errors(void)
 	cordon_result *result = NULL;
 	cordon_error *error = NULL;
 
-	ok(cordon_options_set(options, "timeout", "soon", &error) == -1 && error && strcmp(cordon_error_code(error), "bad_option") == 0, "a bad value is bad_option");
-	ok(error && strstr(cordon_error_message(error), "timeout") && *cordon_error_json(error, NULL) == '{', "that names the option, also as JSON");
+	ok(cordon_options_set(options, "timeout", "soon", &error) == -1 && error &&
+			strcmp(cordon_error_code(error), "bad_option") == 0,
+		"a bad value is bad_option");
+	ok(error && strstr(cordon_error_message(error), "timeout") &&
+			*cordon_error_json(error, NULL) == '{',
+		"that names the option, also as JSON");
 	cordon_error_free(error);
 	error = NULL;
-	ok(cordon_options_set(options, "no-such-option", "1", &error) == -1 && error, "an unknown option is an error");
+	ok(cordon_options_set(options, "no-such-option", "1", &error) == -1 && error,
+		"an unknown option is an error");
 	cordon_error_free(error);
 	error = NULL;
-	ok(!cordon_program_command(nothing, &error) && error && strcmp(cordon_error_code(error), "bad_input") == 0, "an empty argv is bad_input");
+	ok(!cordon_program_command(nothing, &error) && error &&
+			strcmp(cordon_error_code(error), "bad_input") == 0,
+		"an empty argv is bad_input");
 	cordon_error_free(error);
 	error = NULL;
-	ok(cordon_validate(options, program, &result, &error) == -1 && error && !result, "a command cannot be validated");
+	ok(cordon_validate(options, program, &result, &error) == -1 && error && !result,
+		"a command cannot be validated");
 	cordon_error_free(error);
 	error = NULL;
-	ok(cordon_execute(options, body, NULL, &result, &error) == -1 && error && !result, "a body needs options of its kind");
+	ok(cordon_execute(options, body, NULL, &result, &error) == -1 && error && !result,
+		"a body needs options of its kind");
 	cordon_error_free(error);
 	error = NULL;
 	set(options, "ro", "/no/such/directory");
-	ok(cordon_execute(options, program, NULL, &result, &error) == -1 && error && strcmp(cordon_error_code(error), "path_missing") == 0, "a failure of cordon itself has its name");
+	ok(cordon_execute(options, program, NULL, &result, &error) == -1 && error &&
+			strcmp(cordon_error_code(error), "path_missing") == 0,
+		"a failure of cordon itself has its name");
 	cordon_error_free(error);
 	cordon_options_free(NULL);
 	cordon_program_free(NULL);
@@ -233,9 +263,11 @@ static void test_streams(void)
 	streams.output = out[1];
 	ok(write(in[1], "through", 7) == 7 && close(in[1]) == 0, "something to read");
 	result = execute(options, program, &streams);
-	ok(result && cordon_result_exit_code(result) == 0, "a command runs on descriptors of the caller's");
+	ok(result && cordon_result_exit_code(result) == 0,
+		"a command runs on descriptors of the caller's");
 	ok(fcntl(out[1], F_GETFD) != -1 && close(out[1]) == 0, "which stay open");
-	ok(read(out[0], got, sizeof got - 1) == 7 && strcmp(got, "through") == 0, "and carry its bytes");
+	ok(read(out[0], got, sizeof got - 1) == 7 && strcmp(got, "through") == 0,
+		"and carry its bytes");
 	close(out[0]);
 	close(in[0]);
 	cordon_result_free(result);
@@ -243,10 +275,7 @@ static void test_streams(void)
 	cordon_options_free(options);
 }
 
-/*
- * ---- two threads
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- two threads ---- */
 
 struct work {
 	const cordon_options *options;
@@ -262,8 +291,9 @@ static void *work_on(void *argument)
 	for (int i = 0; i < ROUNDS; i++) {
 		cordon_result *result = NULL;
 
-		if (cordon_execute(w->options, w->program, NULL, &result, NULL) == 0 && cordon_result_output(result, NULL)
-			&& strcmp(cordon_result_output(result, NULL), w->wanted) == 0)
+		if (cordon_execute(w->options, w->program, NULL, &result, NULL) == 0 &&
+			cordon_result_output(result, NULL) &&
+			strcmp(cordon_result_output(result, NULL), w->wanted) == 0)
 			w->good++;
 		cordon_result_free(result);
 	}
@@ -274,7 +304,8 @@ static void test_threads(void)
 {
 	cordon_options *first = options_of(CORDON_EXEC), *second = options_of(CORDON_EXEC);
 	cordon_program *program = body_of("return args['n'] * 2");
-	struct work work[4] = { { first, program, "42", 0 }, { second, program, "2000", 0 }, { first, program, "42", 0 }, { second, program, "2000", 0 } };
+	struct work work[4] = { { first, program, "42", 0 }, { second, program, "2000", 0 },
+		{ first, program, "42", 0 }, { second, program, "2000", 0 } };
 	pthread_t threads[4];
 	unsigned before = open_descriptors();
 
@@ -285,7 +316,8 @@ static void test_threads(void)
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < 4; i++)
-		ok(work[i].good == ROUNDS, "thread %d got its own answers (%d of %d)", i, work[i].good, ROUNDS);
+		ok(work[i].good == ROUNDS, "thread %d got its own answers (%d of %d)", i,
+			work[i].good, ROUNDS);
 	ok(open_descriptors() == before, "no descriptor is left open");
 	cordon_program_free(program);
 	cordon_options_free(first);
@@ -320,7 +352,8 @@ static void test_control(void)
 	pthread_create(&thread, NULL, kill_soon, &control[1]);
 	result = execute(options, program, &streams);
 	pthread_join(thread, NULL);
-	ok(result && !cordon_result_success(result), "a byte on the control descriptor ends an execution from another thread");
+	ok(result && !cordon_result_success(result),
+		"a byte on the control descriptor ends an execution from another thread");
 	close(control[0]);
 	close(control[1]);
 	cordon_result_free(result);
@@ -359,17 +392,22 @@ static void test_caller(void)
 	if (child == 0)
 		_exit(77);
 	result = execute(options, program, NULL);
-	ok(result && cordon_result_exit_code(result) == 9, "a command runs beside a child of the caller's own");
+	ok(result && cordon_result_exit_code(result) == 9,
+		"a command runs beside a child of the caller's own");
 	cordon_result_free(result);
-	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 77, "whose status is still there to be read");
+	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 77,
+		"whose status is still there to be read");
 	sigaction(SIGUSR1, NULL, &after);
 	pthread_sigmask(SIG_SETMASK, NULL, &after_mask);
-	ok(after.sa_handler == on_signal && memcmp(&before_mask, &after_mask, sizeof(long)) == 0, "signal handlers and mask are as they were");
-	ok(getcwd(after_cwd, sizeof after_cwd) && strcmp(before_cwd, after_cwd) == 0, "so is the directory");
+	ok(after.sa_handler == on_signal && memcmp(&before_mask, &after_mask, sizeof(long)) == 0,
+		"signal handlers and mask are as they were");
+	ok(getcwd(after_cwd, sizeof after_cwd) && strcmp(before_cwd, after_cwd) == 0,
+		"so is the directory");
 
 	signal(SIGCHLD, SIG_IGN);
 	result = execute(options, program, NULL);
-	ok(result && cordon_result_exit_code(result) == 9, "a caller that ignores SIGCHLD gets the status too");
+	ok(result && cordon_result_exit_code(result) == 9,
+		"a caller that ignores SIGCHLD gets the status too");
 	ok(signal(SIGCHLD, SIG_DFL) == SIG_IGN, "and still ignores it");
 	cordon_result_free(result);
 	cordon_program_free(program);
@@ -385,11 +423,14 @@ int main(void)
 	alarm(120);
 	if (libexec)
 		setenv("CORDON_LIBEXECDIR", libexec, 1);
-	ok(strspn(cordon_version(), "0123456789.") == strlen(cordon_version()) && strchr(cordon_version(), '.'), "the library has a version");
+	ok(strspn(cordon_version(), "0123456789.") == strlen(cordon_version()) &&
+			strchr(cordon_version(), '.'),
+		"the library has a version");
 	look_at_descriptors(before);
 	test_body();
 	look_at_descriptors(after);
-	ok(same_descriptors(before, after), "the caller's descriptors are what they were before the first execution");
+	ok(same_descriptors(before, after),
+		"the caller's descriptors are what they were before the first execution");
 	test_refusal();
 	test_command();
 	test_timeout();

@@ -29,12 +29,19 @@ static void check(const struct cells *c)
 
 		if ((c->at[i].style & 0x3f) >= STYLE_COUNT)
 			abort();
-		if (text[0] == 0 && (i % c->columns == 0 || wcwidth((wchar_t)c->at[i - 1].text[0]) != 2))
+		if (text[0] == 0 &&
+			(i % c->columns == 0 || wcwidth((wchar_t)c->at[i - 1].text[0]) != 2))
 			abort();
-		if (text[0] && (wcwidth((wchar_t)text[0]) < 1 || (wcwidth((wchar_t)text[0]) == 2 && (i % c->columns == c->columns - 1 || c->at[i + 1].text[0] != 0))))
+		if (text[0] &&
+			(wcwidth((wchar_t)text[0]) < 1 ||
+				(wcwidth((wchar_t)text[0]) == 2 &&
+					(i % c->columns == c->columns - 1 ||
+						c->at[i + 1].text[0] != 0))))
 			abort();
 		for (int j = 0; j <= CELLS_COMBINING; j++)
-			if (text[j] && (text_is_hidden(text[j]) || text[j] < 0x20 || (text[j] >= 0x7f && text[j] < 0xa0)))
+			if (text[j] &&
+				(text_is_hidden(text[j]) || text[j] < 0x20 ||
+					(text[j] >= 0x7f && text[j] < 0xa0)))
 				abort();
 	}
 }
@@ -44,7 +51,8 @@ static void answer_of_tools(struct console *c, struct json_slice answer, bool on
 {
 	struct tool tool;
 
-	tools_take(&c->tools, one ? &c->tools.current : &c->tools.pending, value_of(answer, "pending"));
+	tools_take(&c->tools, one ? &c->tools.current : &c->tools.pending,
+		value_of(answer, "pending"));
 	if (!one || !tool_take(&tool, answer))
 		return;
 	view_tool_choose(c, &tool);
@@ -60,9 +68,13 @@ static void draw(struct console *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct json_gate_rules GATE = { .max_depth = 1024, .allow_nul = true, .must_be_object = true, .one_line = true };
+	static const struct json_gate_rules GATE = {
+		.max_depth = 1024, .allow_nul = true, .must_be_object = true, .one_line = true
+	};
 	static const struct tui_options options = { .fd = -1 };
-	static const uint32_t KEYS[] = { 'j', 'k', 'g', 'G', '1', '2', '3', '4', '/', 'n', 'N', 'f', 'm', 'w', 't', 's', 'S', 'e', 'o', ' ', '?', '\r', 27, 'q', '\t', 'l', 'h', 'a', 'd', '{', '}', 4, 21, 'K', 'p', ':', '5', '6', 'a', 'x', 'v', 'A', 'X' };
+	static const uint32_t KEYS[] = { 'j', 'k', 'g', 'G', '1', '2', '3', '4', '/', 'n', 'N', 'f',
+		'm', 'w', 't', 's', 'S', 'e', 'o', ' ', '?', '\r', 27, 'q', '\t', 'l', 'h', 'a',
+		'd', '{', '}', 4, 21, 'K', 'p', ':', '5', '6', 'a', 'x', 'v', 'A', 'X' };
 	const uint8_t *keys = data, *end = data + size;
 	size_t key_count = size < 24 ? size : 24, lines = 0;
 	struct buffer answer = BUFFER_INIT;

@@ -42,7 +42,8 @@ static void check_reason(const char *reason, size_t size)
 		abort();
 	for (size_t at = 0; at < length;) {
 		uint32_t code_point;
-		size_t step = text_decode((const unsigned char *)reason + at, length - at, &code_point, NULL);
+		size_t step = text_decode(
+			(const unsigned char *)reason + at, length - at, &code_point, NULL);
 
 		if (step == 0 || text_is_hidden(code_point))
 			abort();
@@ -63,12 +64,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < 4; i++) {
 		char reason[240];
 
-		accepted[i] = json_gate_check(&rules[i], (const char *)data, size, reason, sizeof reason);
+		accepted[i] =
+			json_gate_check(&rules[i], (const char *)data, size, reason, sizeof reason);
 		if (!accepted[i])
 			check_reason(reason, sizeof reason);
 	}
 	/* Stricter rules may only refuse more. */
-	if ((accepted[1] && !accepted[0]) || (accepted[2] && !accepted[0]) || (accepted[0] && !accepted[3]))
+	if ((accepted[1] && !accepted[0]) || (accepted[2] && !accepted[0]) ||
+		(accepted[0] && !accepted[3]))
 		abort();
 	if (accepted[2] && (memchr(data, '\n', size) || memchr(data, '\r', size)))
 		abort();

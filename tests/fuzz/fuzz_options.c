@@ -28,7 +28,8 @@ static void check_error(const struct error *err)
 		abort();
 	for (size_t at = 0; at < length;) {
 		uint32_t c;
-		size_t step = text_decode((const unsigned char *)err->context + at, length - at, &c, NULL);
+		size_t step = text_decode(
+			(const unsigned char *)err->context + at, length - at, &c, NULL);
 
 		if (step == 0 || text_is_hidden(c))
 			abort();
@@ -40,13 +41,15 @@ static void check_options(const struct options *o)
 {
 	if (!o->tier || !o->tier[0] || !o->python || !o->python[0])
 		abort();
-	if (o->timeout_us < 0 || o->timeout_us > INT64_C(1000000000000) || o->memory_bytes < 1 << 20 || o->pids < 1 || o->nofile < 4 ||
-	    o->fsize_bytes < 0 || o->workspace_bytes < 1 << 20 || o->output_limit_bytes < 1)
+	if (o->timeout_us < 0 || o->timeout_us > INT64_C(1000000000000) ||
+		o->memory_bytes < 1 << 20 || o->pids < 1 || o->nofile < 4 || o->fsize_bytes < 0 ||
+		o->workspace_bytes < 1 << 20 || o->output_limit_bytes < 1)
 		abort();
 	for (size_t i = 0; i < o->ro_count; i++) {
 		const char *target = o->ro[i].target;
 
-		if (target[0] != '/' || target[1] == '\0' || strstr(target, "//") || strstr(target, "/../") || strstr(target, "/./"))
+		if (target[0] != '/' || target[1] == '\0' || strstr(target, "//") ||
+			strstr(target, "/../") || strstr(target, "/./"))
 			abort();
 	}
 	for (size_t i = 0; i < o->env.count; i++) {
@@ -69,7 +72,8 @@ static int parse_words(struct options *o, enum command_set command, char *text, 
 	int argc = 1, result;
 	bool help;
 
-	for (char *word = strtok_r(text, "\n", &save); word && argc <= WORDS_MAX; word = strtok_r(NULL, "\n", &save)) {
+	for (char *word = strtok_r(text, "\n", &save); word && argc <= WORDS_MAX;
+		word = strtok_r(NULL, "\n", &save)) {
 		if (!names_a_file(word))
 			argv[argc++] = word;
 	}
@@ -97,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & 4)
 		result = parse_words(&o, command, text, &err);
 	else
-		result = options_profile(&o, command, "fuzz", (const char *)data + 1, size - 1, &err);
+		result = options_profile(
+			&o, command, "fuzz", (const char *)data + 1, size - 1, &err);
 	if (result < 0)
 		check_error(&err);
 	check_options(&o);

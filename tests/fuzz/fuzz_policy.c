@@ -24,7 +24,11 @@
 
 enum { LINES_MAX = 24, LINE_MAX_BYTES = 48 };
 
-struct rule { char kind; char text[LINE_MAX_BYTES + 4]; bool literal; };
+struct rule {
+	char kind;
+	char text[LINE_MAX_BYTES + 4];
+	bool literal;
+};
 
 /*
  * Without slashes at the ends and twice in a row, dots as names, and control of its length: what
@@ -94,15 +98,19 @@ static int slow_decide(const struct rule *rules, size_t count, const char *path)
 		memcpy(prefix, path, at);
 		prefix[at] = '\0';
 		for (size_t i = 0; i < count; i++) {
-			bool exact = rules[i].literal || rules[i].kind != '-', best_exact = best && (best->literal || best->kind != '-');
+			bool exact = rules[i].literal || rules[i].kind != '-',
+			     best_exact = best && (best->literal || best->kind != '-');
 
 			if (!rule_matches(&rules[i], prefix))
 				continue;
-			if (!best || (exact && !best_exact) || (exact == best_exact && rules[i].kind == '-'))
+			if (!best || (exact && !best_exact) ||
+				(exact == best_exact && rules[i].kind == '-'))
 				best = &rules[i];
 		}
 		if (best)
-			decision = best->kind == '+' ? POLICY_SHOW : best->kind == '=' ? POLICY_MASK : POLICY_HIDE;
+			decision = best->kind == '+' ? POLICY_SHOW
+				: best->kind == '='  ? POLICY_MASK
+						     : POLICY_HIDE;
 		else if (decision == POLICY_MASK && at > 0)
 			decision = POLICY_HIDE;
 		if (!path[at])
@@ -110,10 +118,12 @@ static int slow_decide(const struct rule *rules, size_t count, const char *path)
 	}
 }
 
-static void check(const struct policy *p, const struct rule *rules, size_t count, bool secrets, const char *path)
+static void check(const struct policy *p, const struct rule *rules, size_t count, bool secrets,
+	const char *path)
 {
 	struct policy_verdict v = policy_decide(p, path, true);
-	int wanted = slow_decide(rules, count, path), got = v.decision == POLICY_WALK ? POLICY_HIDE : v.decision;
+	int wanted = slow_decide(rules, count, path),
+	    got = v.decision == POLICY_WALK ? POLICY_HIDE : v.decision;
 	struct policy_verdict with = policy_decide(p, path, false);
 
 	if (got != wanted)
@@ -122,7 +132,8 @@ static void check(const struct policy *p, const struct rule *rules, size_t count
 		abort();
 	if (policy_rule_shown(p, v.rule) != v.rule)
 		abort();
-	if (v.rule != POLICY_RULE_NONE && ((size_t)v.rule >= policy_rule_count(p) || !*policy_rule_id(p, v.rule)))
+	if (v.rule != POLICY_RULE_NONE &&
+		((size_t)v.rule >= policy_rule_count(p) || !*policy_rule_id(p, v.rule)))
 		abort();
 }
 
@@ -140,9 +151,12 @@ static void check_hides(struct policy *p, const char *path)
 	alone = policy_decide(hides, path, false);
 	if (policy_rule_hides(p, v.rule) && alone.rule == POLICY_RULE_NONE)
 		abort();
-	if (alone.rule != POLICY_RULE_NONE && *path && policy_hide_as(hides, alone.rule, path) >= 0) {
+	if (alone.rule != POLICY_RULE_NONE && *path &&
+		policy_hide_as(hides, alone.rule, path) >= 0) {
 		v = policy_decide(hides, path, false);
-		if (v.decision == POLICY_SHOW || strcmp(policy_rule_id(hides, v.rule), policy_rule_id(hides, policy_rule_shown(hides, v.rule))) != 0)
+		if (v.decision == POLICY_SHOW ||
+			strcmp(policy_rule_id(hides, v.rule),
+				policy_rule_id(hides, policy_rule_shown(hides, v.rule))) != 0)
 			abort();
 	}
 	policy_free(hides);
@@ -183,7 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = 0, lines = 0;
 	bool secrets = false;
 
-	for (const char *at = (const char *)data, *end = at + size; p && at < end && lines < LINES_MAX; lines++) {
+	for (const char *at = (const char *)data, *end = at + size;
+		p && at < end && lines < LINES_MAX; lines++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
 		struct rule r = { .kind = length ? *at : '\0' };
@@ -194,10 +209,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			char anchored[sizeof r.text + 1];
 
 			tidy(at + 1, length - 1, r.text);
-			r.literal = r.kind != '-' || (length > 1 && at[1] == '/' && glob_is_literal(r.text, strlen(r.text)));
+			r.literal = r.kind != '-' ||
+				(length > 1 && at[1] == '/' &&
+					glob_is_literal(r.text, strlen(r.text)));
 			snprintf(anchored, sizeof anchored, "%s%s", r.literal ? "/" : "", r.text);
-			if (*r.text && (r.kind == '+' ? policy_show(p, "s", anchored) : r.kind == '-' ? policy_hide(p, "h", anchored, false) :
-					policy_mask(p, "m", anchored, "x", 1)) >= 0)
+			if (*r.text &&
+				(r.kind == '+' ? policy_show(p, "s", anchored)
+						: r.kind == '-'
+						? policy_hide(p, "h", anchored, false)
+						: policy_mask(p, "m", anchored, "x", 1)) >= 0)
 				rules[count++] = r;
 		} else if (length > 0) {
 			tidy(at, length, r.text);

@@ -19,7 +19,10 @@
 #include "isolate/daemon/line.h"
 #include "isolate/daemon/protocol.h"
 
-static const struct json_gate_rules VALUE = { .max_depth = 64, .one_line = true }, ANSWER = { .max_depth = 64, .one_line = true, .must_be_object = true };
+static const struct json_gate_rules VALUE = { .max_depth = 64, .one_line = true },
+				    ANSWER = { .max_depth = 64,
+					    .one_line = true,
+					    .must_be_object = true };
 
 static void must(bool condition)
 {
@@ -32,11 +35,15 @@ static void check_answers(const struct protocol_request *r, const struct protoco
 	struct buffer out = BUFFER_INIT;
 	char reason[240];
 
-	protocol_error(&out, r->id, refusal->code ? refusal->code : ERROR_FAILED, refusal->message, NULL, 0);
-	must(out.length == 0 || (out.data[out.length - 1] == '\n' && json_gate_check(&ANSWER, out.data, out.length - 1, reason, sizeof reason)));
+	protocol_error(&out, r->id, refusal->code ? refusal->code : ERROR_FAILED, refusal->message,
+		NULL, 0);
+	must(out.length == 0 ||
+		(out.data[out.length - 1] == '\n' &&
+			json_gate_check(&ANSWER, out.data, out.length - 1, reason, sizeof reason)));
 	buffer_free(&out);
 	protocol_result(&out, r->id, "{}", 2);
-	must(out.length == 0 || json_gate_check(&ANSWER, out.data, out.length - 1, reason, sizeof reason));
+	must(out.length == 0 ||
+		json_gate_check(&ANSWER, out.data, out.length - 1, reason, sizeof reason));
 	buffer_free(&out);
 }
 
@@ -47,7 +54,8 @@ static void check_slices(const char *text, size_t length)
 	size_t at = 0;
 
 	while (json_slice_next(text, length, &at, &key, &value)) {
-		must(key.text >= text && key.text + key.length <= text + length && value.text > text && value.text + value.length <= text + length);
+		must(key.text >= text && key.text + key.length <= text + length &&
+			value.text > text && value.text + value.length <= text + length);
 		must(json_gate_check(&VALUE, value.text, value.length, reason, sizeof reason));
 		json_slice_copy(value, copy, sizeof copy);
 	}
@@ -77,7 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_answers(&request, &refusal);
 	if (event_line_read(line, size, &event))
-		must(event.type >= line && event.type + event.type_length <= line + size && event.subject + event.subject_length <= line + size && event.after_sequence < size);
+		must(event.type >= line && event.type + event.type_length <= line + size &&
+			event.subject + event.subject_length <= line + size &&
+			event.after_sequence < size);
 	/* What is no JSON must not lead a slice out of it either. */
 	{
 		struct json_slice key, value;

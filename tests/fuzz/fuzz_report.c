@@ -18,8 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!report_parse(data, size, &out))
 		return 0;
-	if (size != sizeof out || out.kind < REPORT_READY || out.kind > REPORT_CONTINUED || out.failure >= FAILURE_COUNT || out.layers >= 1u << LAYER_COUNT ||
-	    out.status < 0 || out.error < 0 || strnlen(out.context, sizeof out.context) == sizeof out.context)
+	if (size != sizeof out || out.kind < REPORT_READY || out.kind > REPORT_CONTINUED ||
+		out.failure >= FAILURE_COUNT || out.layers >= 1u << LAYER_COUNT || out.status < 0 ||
+		out.error < 0 || strnlen(out.context, sizeof out.context) == sizeof out.context)
 		abort();
 	return 0;
 }

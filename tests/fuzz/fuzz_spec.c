@@ -28,7 +28,8 @@ static void must(bool condition)
 
 static void check_refusal(const struct error *err)
 {
-	must(err->code == FAILURE_SPEC_REFUSED || err->code == FAILURE_IDENTITY_REFUSED || err->code == FAILURE_ARGUMENTS_REFUSED || err->code == FAILURE_RESOURCES_EXHAUSTED);
+	must(err->code == FAILURE_SPEC_REFUSED || err->code == FAILURE_IDENTITY_REFUSED ||
+		err->code == FAILURE_ARGUMENTS_REFUSED || err->code == FAILURE_RESOURCES_EXHAUSTED);
 	must(err->context[0] != '\0');
 	for (const char *c = err->context; *c; c++)
 		must((unsigned char)*c >= 0x20 && *c != 0x7f);
@@ -54,7 +55,8 @@ static void check_tree(const char *text, size_t length)
 	buffer_free(&twice);
 }
 
-static void check_arguments(const struct spec *one, const struct spec *two, const char *text, size_t length)
+static void check_arguments(
+	const struct spec *one, const struct spec *two, const char *text, size_t length)
 {
 	struct error err = ERROR_INIT, again = ERROR_INIT;
 	char reason[240];
@@ -82,7 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_tree(text, length);
 	if (spec_read(&spec, text, length, &err) == 0) {
 		must(spec_read(&again, spec.canonical.data, spec.canonical.length, &err) == 0);
-		must(spec.canonical.length == again.canonical.length && memcmp(spec.canonical.data, again.canonical.data, spec.canonical.length) == 0);
+		must(spec.canonical.length == again.canonical.length &&
+			memcmp(spec.canonical.data, again.canonical.data, spec.canonical.length) ==
+				0);
 		must(strcmp(spec.hash, again.hash) == 0 && strlen(spec.hash) == 64);
 		if (nul)
 			check_arguments(&spec, &again, text + length + 1, size - length - 1);

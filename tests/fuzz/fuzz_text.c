@@ -32,9 +32,11 @@ static void check(const char *text, size_t length, bool lines)
 			abort();
 		if ((c >= 0x7f && c <= 0x9f) || c == 0xad || c == 0x61c || c == 0xfeff)
 			abort();
-		if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f))
+		if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+			(c >= 0x2060 && c <= 0x206f))
 			abort();
-		if ((c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff))
+		if ((c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xfff9 && c <= 0xfffb) ||
+			(c >= 0xe0000 && c <= 0xe0fff))
 			abort();
 		at += step;
 	}
@@ -42,7 +44,9 @@ static void check(const char *text, size_t length, bool lines)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct json_gate_rules rules = { .max_depth = 1, .allow_nul = true, .one_line = true };
+	static const struct json_gate_rules rules = {
+		.max_depth = 1, .allow_nul = true, .one_line = true
+	};
 
 	for (int lines = 0; lines < 2; lines++) {
 		struct buffer whole = BUFFER_INIT;
@@ -55,11 +59,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			char small[64];
 
 			memset(small, 'x', sizeof small);
-			text_visible_into(small, room, data, size, lines ? TEXT_LINES : TEXT_ONE_LINE);
+			text_visible_into(
+				small, room, data, size, lines ? TEXT_LINES : TEXT_ONE_LINE);
 			if (strnlen(small, room) == room)
 				abort();
 			check(small, strlen(small), lines);
-			if (whole.length < room && whole.length > 0 && strcmp(small, whole.data) != 0)
+			if (whole.length < room && whole.length > 0 &&
+				strcmp(small, whole.data) != 0)
 				abort();
 		}
 		buffer_free(&whole);

@@ -30,13 +30,15 @@ int main(int argc, char **argv)
 
 	options_init(&options, FOR_EXEC);
 	at = options_parse(&options, FOR_EXEC, argc, argv, &help, &err);
-	if (at < 0 || at != argc - 1 || !(tier = tier_find(options.tier, &err)) || input_read(argv[at], &text, &err) < 0 || record_init(&result, &err) < 0) {
+	if (at < 0 || at != argc - 1 || !(tier = tier_find(options.tier, &err)) ||
+		input_read(argv[at], &text, &err) < 0 || record_init(&result, &err) < 0) {
 		status = answer_failure("unvalidated", &err, true);
 		goto out;
 	}
 	program.text = text.length ? text.data : "";
 	program.length = text.length;
-	if (tier->execute(&options, &program, &streams, EXECUTE_SKIP_VALIDATION, &result, &err) < 0) {
+	if (tier->execute(&options, &program, &streams, EXECUTE_SKIP_VALIDATION, &result, &err) <
+		0) {
 		status = answer_failure("unvalidated", &err, true);
 	} else {
 		status = record_exit_status(&result, true);

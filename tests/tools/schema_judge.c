@@ -19,7 +19,8 @@ static const struct json_gate_rules ANY = { .max_depth = 256, .allow_nul = true 
 
 static int read_part(struct json_tree *out, const struct json_tree *pair, uint32_t node)
 {
-	return json_tree_read(out, pair->text + pair->nodes[node].raw, pair->nodes[node].raw_length);
+	return json_tree_read(
+		out, pair->text + pair->nodes[node].raw, pair->nodes[node].raw_length);
 }
 
 static void judge(const struct json_tree *pair)
@@ -35,7 +36,8 @@ static void judge(const struct json_tree *pair)
 	if (!set) {
 		printf("refused: %s\n", err.context);
 	} else if (read_part(&document, pair, pair->nodes[1].end) == 0) {
-		printf("%s\n", schema_check(set, &document, 5, &why) == SCHEMA_OK ? "valid" : "invalid");
+		printf("%s\n",
+			schema_check(set, &document, 5, &why) == SCHEMA_OK ? "valid" : "invalid");
 		json_tree_free(&document);
 	}
 	buffer_free(&why);

@@ -23,8 +23,7 @@ static struct {
 } tap_state;
 
 /* Prints text as part of a TAP line or comment: line breaks and controls would end it. */
-__attribute__((unused))
-static void tap_print(const char *text)
+__attribute__((unused)) static void tap_print(const char *text)
 {
 	for (; *text; text++) {
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -34,8 +33,7 @@ static void tap_print(const char *text)
 	}
 }
 
-__attribute__((unused, format(printf, 1, 2)))
-static void diag(const char *format, ...)
+__attribute__((unused, format(printf, 1, 2))) static void diag(const char *format, ...)
 {
 	char text[4096];
 	va_list args;
@@ -48,8 +46,7 @@ static void diag(const char *format, ...)
 	putchar('\n');
 }
 
-__attribute__((unused))
-static void plan(int tests)
+__attribute__((unused)) static void plan(int tests)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0); /* what was found before a crash must be seen */
 	tap_state.planned = tests;
@@ -58,15 +55,14 @@ static void plan(int tests)
 }
 
 /* The program as a whole has nothing to test here. Ends it. */
-__attribute__((unused, noreturn))
-static void skip_all(const char *reason)
+__attribute__((unused, noreturn)) static void skip_all(const char *reason)
 {
 	printf("1..0 # SKIP %s\n", reason);
 	exit(0);
 }
 
-__attribute__((format(printf, 4, 0)))
-static bool tap_check(bool held, const char *file, int line, const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static bool tap_check(
+	bool held, const char *file, int line, const char *format, va_list args)
 {
 	char name[512];
 
@@ -85,8 +81,8 @@ static bool tap_check(bool held, const char *file, int line, const char *format,
 	return held;
 }
 
-__attribute__((unused, format(printf, 4, 5)))
-static bool tap_ok(bool held, const char *file, int line, const char *format, ...)
+__attribute__((unused, format(printf, 4, 5))) static bool tap_ok(
+	bool held, const char *file, int line, const char *format, ...)
 {
 	va_list args;
 
@@ -96,8 +92,8 @@ static bool tap_ok(bool held, const char *file, int line, const char *format, ..
 	return held;
 }
 
-__attribute__((unused, format(printf, 5, 6)))
-static bool tap_is_str(const char *found, const char *wanted, const char *file, int line, const char *format, ...)
+__attribute__((unused, format(printf, 5, 6))) static bool tap_is_str(
+	const char *found, const char *wanted, const char *file, int line, const char *format, ...)
 {
 	bool held = found && wanted ? strcmp(found, wanted) == 0 : found == wanted;
 	va_list args;
@@ -112,8 +108,8 @@ static bool tap_is_str(const char *found, const char *wanted, const char *file, 
 	return held;
 }
 
-__attribute__((unused, format(printf, 5, 6)))
-static bool tap_is_int(long long found, long long wanted, const char *file, int line, const char *format, ...)
+__attribute__((unused, format(printf, 5, 6))) static bool tap_is_int(
+	long long found, long long wanted, const char *file, int line, const char *format, ...)
 {
 	va_list args;
 
@@ -126,8 +122,8 @@ static bool tap_is_int(long long found, long long wanted, const char *file, int 
 }
 
 /* Whether found holds the text wanted. */
-__attribute__((unused, format(printf, 5, 6)))
-static bool tap_has(const char *found, const char *wanted, const char *file, int line, const char *format, ...)
+__attribute__((unused, format(printf, 5, 6))) static bool tap_has(
+	const char *found, const char *wanted, const char *file, int line, const char *format, ...)
 {
 	bool held = found && strstr(found, wanted);
 	va_list args;
@@ -142,19 +138,18 @@ static bool tap_has(const char *found, const char *wanted, const char *file, int
 
 #define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
 #define is_str(found, wanted, ...) tap_is_str((found), (wanted), __FILE__, __LINE__, __VA_ARGS__)
-#define is_int(found, wanted, ...) tap_is_int((long long)(found), (long long)(wanted), __FILE__, __LINE__, __VA_ARGS__)
+#define is_int(found, wanted, ...) \
+	tap_is_int((long long)(found), (long long)(wanted), __FILE__, __LINE__, __VA_ARGS__)
 #define has(found, wanted, ...) tap_has((found), (wanted), __FILE__, __LINE__, __VA_ARGS__)
 
 /* Counts `tests` checks as skipped, and says why. */
-__attribute__((unused))
-static void skip(int tests, const char *reason)
+__attribute__((unused)) static void skip(int tests, const char *reason)
 {
 	while (tests-- > 0)
 		printf("ok %d # SKIP %s\n", ++tap_state.run, reason);
 }
 
-__attribute__((unused))
-static int done(void)
+__attribute__((unused)) static int done(void)
 {
 	if (tap_state.planned == 0)
 		printf("1..%d\n", tap_state.run);
@@ -162,7 +157,8 @@ static int done(void)
 		diag("planned %d tests and ran %d", tap_state.planned, tap_state.run);
 	if (tap_state.failed)
 		diag("%d of %d failed", tap_state.failed, tap_state.run);
-	return tap_state.failed || (tap_state.planned && tap_state.planned != tap_state.run) || tap_state.run == 0;
+	return tap_state.failed || (tap_state.planned && tap_state.planned != tap_state.run) ||
+		tap_state.run == 0;
 }
 
 #endif

@@ -19,7 +19,9 @@
 #include "isolate/daemon/protocol.h"
 #include "tests/unit/tap.h"
 
-static const struct json_gate_rules LINE = { .max_depth = 16, .must_be_object = true, .one_line = true };
+static const struct json_gate_rules LINE = {
+	.max_depth = 16, .must_be_object = true, .one_line = true
+};
 
 static bool all_lines_good(const char *lines, size_t length, unsigned *count)
 {
@@ -29,8 +31,10 @@ static bool all_lines_good(const char *lines, size_t length, unsigned *count)
 		const char *newline = memchr(lines, '\n', length);
 		struct event_line envelope;
 
-		if (!newline || !json_gate_check(&LINE, lines, (size_t)(newline - lines), reason, sizeof reason) ||
-		    !event_line_read(lines, (size_t)(newline - lines), &envelope)) {
+		if (!newline ||
+			!json_gate_check(
+				&LINE, lines, (size_t)(newline - lines), reason, sizeof reason) ||
+			!event_line_read(lines, (size_t)(newline - lines), &envelope)) {
 			diag("%.*s", (int)(length < 300 ? length : 300), lines);
 			return false;
 		}
@@ -42,7 +46,8 @@ static bool all_lines_good(const char *lines, size_t length, unsigned *count)
 
 static void test_emitter(void)
 {
-	static const char hostile[] = "a\"b\\c\x01\x1b[31m\xc2\x85\xe2\x80\xae\xf0\x9f\x98\x80\xff\xc3\x28";
+	static const char hostile[] =
+		"a\"b\\c\x01\x1b[31m\xc2\x85\xe2\x80\xae\xf0\x9f\x98\x80\xff\xc3\x28";
 	struct emitter *e = emitter_new(-1, "subject", EMITTER_DROPS);
 	const char *words[] = { "read", "write" };
 	struct event_line envelope;
@@ -60,14 +65,21 @@ static void test_emitter(void)
 	emit_duration(e, EVENT_FIELD_ELAPSED, -1);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	ok(all_lines_good(lines, length, &count) && count == 1, "hostile bytes give one line of JSON");
-	ok(memmem(lines, length, "\"path_b64\":\"", 12) != NULL, "bytes that are no UTF-8 stand beside in base64");
-	ok(memchr(lines, '\x1b', length) == NULL && memmem(lines, length, "\xe2\x80\xae", 3) == NULL, "nothing in it acts on a terminal");
-	ok(memmem(lines, length, "\"time\":\"2023-11-14T22:13:20.123456Z\"", 36) != NULL, "the time is what it was");
+	ok(all_lines_good(lines, length, &count) && count == 1,
+		"hostile bytes give one line of JSON");
+	ok(memmem(lines, length, "\"path_b64\":\"", 12) != NULL,
+		"bytes that are no UTF-8 stand beside in base64");
+	ok(memchr(lines, '\x1b', length) == NULL &&
+			memmem(lines, length, "\xe2\x80\xae", 3) == NULL,
+		"nothing in it acts on a terminal");
+	ok(memmem(lines, length, "\"time\":\"2023-11-14T22:13:20.123456Z\"", 36) != NULL,
+		"the time is what it was");
 	ok(memmem(lines, length, "-9223372036854775808", 20) != NULL, "the smallest number");
-	ok(memmem(lines, length, "\"duration_ms\":12.045,\"elapsed_ms\":0.000", 39) != NULL, "milliseconds have fractions, and are never negative");
+	ok(memmem(lines, length, "\"duration_ms\":12.045,\"elapsed_ms\":0.000", 39) != NULL,
+		"milliseconds have fractions, and are never negative");
 	event_line_read(lines, length - 1, &envelope);
-	ok(envelope.sequence == 0 && envelope.type_length == 9 && envelope.subject_length == 7, "the envelope is read");
+	ok(envelope.sequence == 0 && envelope.type_length == 9 && envelope.subject_length == 7,
+		"the envelope is read");
 	emitter_close(e, NULL);
 }
 
@@ -90,15 +102,19 @@ static void test_room(void)
 		emit_end(e);
 	}
 	lines = emitter_lines(e, &length);
-	ok(all_lines_good(lines, length, &count) && length <= 16 << 20, "what waits is bounded and whole");
-	ok(emitter_lost(e) + count == 1 + 600 + 1, "everything else was counted, and events.dropped was told once (%u lines)", count);
+	ok(all_lines_good(lines, length, &count) && length <= 16 << 20,
+		"what waits is bounded and whole");
+	ok(emitter_lost(e) + count == 1 + 600 + 1,
+		"everything else was counted, and events.dropped was told once (%u lines)", count);
 	ok(memmem(lines, length, "events.dropped", 14) != NULL, "what was dropped is said");
 	emit_last(e);
 	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	ok(memmem(lines + length - 300, 300, "sandbox.executed", 16) != NULL, "there is room for the last line");
-	ok(all_lines_good(lines, length, &count) && emitter_lost(e) == 1 + 600 - (count - 3), "and for what is missing");
+	ok(memmem(lines + length - 300, 300, "sandbox.executed", 16) != NULL,
+		"there is room for the last line");
+	ok(all_lines_good(lines, length, &count) && emitter_lost(e) == 1 + 600 - (count - 3),
+		"and for what is missing");
 	emitter_close(e, NULL);
 }
 
@@ -116,21 +132,26 @@ static void test_budget(void)
 		emit_end(e);
 	}
 	lines = emitter_lines(e, &length);
-	ok(emitter_is_spent(e) && length > 9500 && length < 10400, "events end with their budget: %zu bytes", length);
-	for (at = lines; (at = memmem(at, (size_t)(lines + length - at), "\"event-size\"", 12)); at++)
+	ok(emitter_is_spent(e) && length > 9500 && length < 10400,
+		"events end with their budget: %zu bytes", length);
+	for (at = lines; (at = memmem(at, (size_t)(lines + length - at), "\"event-size\"", 12));
+		at++)
 		hits++;
-	ok(hits == 1 && all_lines_good(lines, length, &count) && emitter_lost(e) == 1001 - count, "which is said once, and the lost are counted");
+	ok(hits == 1 && all_lines_good(lines, length, &count) && emitter_lost(e) == 1001 - count,
+		"which is said once, and the lost are counted");
 	emit_begin(e, EVENT_TYPE_LIMIT_HIT, 0);
 	emit_text(e, EVENT_FIELD_LIMIT, "wall-time");
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	ok(memmem(lines, length, "wall-time", 9) != NULL, "another limit that is hit is told all the same");
+	ok(memmem(lines, length, "wall-time", 9) != NULL,
+		"another limit that is hit is told all the same");
 	emit_last(e);
 	emit_begin(e, EVENT_TYPE_SANDBOX_EXECUTED, 0);
 	emit_end(e);
 	lines = emitter_lines(e, &length);
-	ok(memmem(lines, length, "sandbox.executed", 16) != NULL && memmem(lines, length, "events.dropped", 14) != NULL,
-	   "the last ones come all the same, and what was dropped is said");
+	ok(memmem(lines, length, "sandbox.executed", 16) != NULL &&
+			memmem(lines, length, "events.dropped", 14) != NULL,
+		"the last ones come all the same, and what was dropped is said");
 	emitter_close(e, NULL);
 }
 
@@ -147,7 +168,8 @@ static void test_pipe(void)
 	emit_duration(e, EVENT_FIELD_ELAPSED, 1);
 	emit_end(e);
 	emit_flush(e);
-	ok(read(ends[0], bytes, sizeof bytes) > 0 && !emitter_is_waiting(e), "a line is written to the pipe");
+	ok(read(ends[0], bytes, sizeof bytes) > 0 && !emitter_is_waiting(e),
+		"a line is written to the pipe");
 	close(ends[0]);
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < 3; i++) {
@@ -176,7 +198,9 @@ static void test_table(void)
 
 static void test_filter(void)
 {
-	static const char line[] = "{\"sequence\":7,\"specversion\":\"1.0\",\"id\":\"a-1\",\"source\":\"/cordon\",\"type\":\"fs.denied\",\"subject\":\"a\",\"data\":{}}";
+	static const char line[] =
+		"{\"sequence\":7,\"specversion\":\"1.0\",\"id\":\"a-1\",\"source\":\"/"
+		"cordon\",\"type\":\"fs.denied\",\"subject\":\"a\",\"data\":{}}";
 	struct event_line e;
 
 	ok(event_line_read(line, sizeof line - 1, &e) && e.sequence == 7, "a line");
@@ -204,35 +228,54 @@ static int read_code(const char *line, char *id, size_t size)
 
 static void test_protocol(void)
 {
-	static const struct { const char *line; int code; const char *id; } CASES[] = {
+	static const struct {
+		const char *line;
+		int code;
+		const char *id;
+	} CASES[] = {
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\"}", 0, "1" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\u00e9\",\"method\":\"daemon.info\",\"params\":{}}", 0, "\"\\u00e9\"" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\u00e9\",\"method\":\"daemon.info\",\"params\":{}"
+		  "}",
+			0, "\"\\u00e9\"" },
 		{ "{\"jsonrpc\":\"2.0\",\"method\":\"daemon.info\"}", 0, "" },
-		{ " { \"method\" : \"events.subscribe\" , \"jsonrpc\" : \"2.0\" , \"params\" : { \"since\" : 5 } , \"id\" : -3 } ", 0, "-3" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"daemon.info\"}", ERROR_REQUEST, "null" },
+		{ " { \"method\" : \"events.subscribe\" , \"jsonrpc\" : \"2.0\" , \"params\" : { "
+		  "\"since\" : 5 } , \"id\" : -3 } ",
+			0, "-3" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"daemon.info\"}", ERROR_REQUEST,
+			"null" },
 		{ "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"daemon.info\"}", ERROR_REQUEST, "1" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\",\"extra\":1}", ERROR_REQUEST, "null" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\",\"extra\":1}",
+			ERROR_REQUEST, "null" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon\"}", ERROR_METHOD, "1" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sandbox.kill\",\"params\":{\"execution\":\"a\"}}", ERROR_PARAMS, "1" },
-		{ "[]", ERROR_PARSE, "null" }, { "", ERROR_PARSE, "null" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sandbox.kill\",\"params\":{"
+		  "\"execution\":\"a\"}}",
+			ERROR_PARAMS, "1" },
+		{ "[]", ERROR_PARSE, "null" },
+		{ "", ERROR_PARSE, "null" },
 	};
 	char id[PROTOCOL_ID_MAX];
 
 	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
 		int code = read_code(CASES[i].line, id, sizeof id);
 
-		ok(code == CASES[i].code && strcmp(id, CASES[i].id) == 0, "request: %s", CASES[i].line);
+		ok(code == CASES[i].code && strcmp(id, CASES[i].id) == 0, "request: %s",
+			CASES[i].line);
 	}
 }
 
 static void test_slices(void)
 {
-	static const char text[] = "{ \"a\" : {\"a\":1, \"b\":[\"}\",2]} , \"b\":\"x\\\"y\" ,\"c\":12345678901234567890 }";
-	struct json_slice a = json_slice_of(text, sizeof text - 1, "a"), b = json_slice_of(text, sizeof text - 1, "b"), c = json_slice_of(text, sizeof text - 1, "c");
+	static const char text[] = "{ \"a\" : {\"a\":1, \"b\":[\"}\",2]} , \"b\":\"x\\\"y\" "
+				   ",\"c\":12345678901234567890 }";
+	struct json_slice a = json_slice_of(text, sizeof text - 1, "a"),
+			  b = json_slice_of(text, sizeof text - 1, "b"),
+			  c = json_slice_of(text, sizeof text - 1, "c");
 	char copy[8];
 
-	ok(a.length == 20 && memcmp(a.text, "{\"a\":1, \"b\":[\"}\",2]}", 20) == 0, "an object (%zu)", a.length);
-	ok(b.length == 6 && !json_slice_copy(b, copy, sizeof copy), "a string with an escape is cut out and not copied");
+	ok(a.length == 20 && memcmp(a.text, "{\"a\":1, \"b\":[\"}\",2]}", 20) == 0,
+		"an object (%zu)", a.length);
+	ok(b.length == 6 && !json_slice_copy(b, copy, sizeof copy),
+		"a string with an escape is cut out and not copied");
 	ok(c.length == 20, "a number keeps its digits");
 	ok(!json_slice_of(text, sizeof text - 1, "d").text, "what is not there");
 }
@@ -246,16 +289,24 @@ static void test_options(void)
 
 	options_init(&one, FOR_RUN);
 	options_init(&two, FOR_RUN);
-	ok(options_set(&one, FOR_RUN, "memory", "33.333333", &err) == 0 && options_set(&one, FOR_RUN, "timeout", "1.234567", &err) == 0 &&
-	   options_set(&one, FOR_RUN, "ro", "/a:b:/c", &err) == 0 && options_set(&one, FOR_RUN, "env", "A=b=c", &err) == 0 &&
-	   options_set(&one, FOR_RUN, "hide", "**/x y", &err) == 0 && options_set(&one, FOR_RUN, "events", "/e", &err) == 0, "options are set");
+	ok(options_set(&one, FOR_RUN, "memory", "33.333333", &err) == 0 &&
+			options_set(&one, FOR_RUN, "timeout", "1.234567", &err) == 0 &&
+			options_set(&one, FOR_RUN, "ro", "/a:b:/c", &err) == 0 &&
+			options_set(&one, FOR_RUN, "env", "A=b=c", &err) == 0 &&
+			options_set(&one, FOR_RUN, "hide", "**/x y", &err) == 0 &&
+			options_set(&one, FOR_RUN, "events", "/e", &err) == 0,
+		"options are set");
 	json_begin(&w, &first);
 	ok(options_write(&one, FOR_RUN, &w), "they are written");
-	ok(options_profile(&two, FOR_RUN, "again", first.data, first.length, &err) == 0, "and read: %s", err.context);
+	ok(options_profile(&two, FOR_RUN, "again", first.data, first.length, &err) == 0,
+		"and read: %s", err.context);
 	json_begin(&w, &second);
 	options_write(&two, FOR_RUN, &w);
-	ok(first.length == second.length && memcmp(first.data, second.data, first.length) == 0, "to the same options");
-	ok(two.memory_bytes == one.memory_bytes && two.timeout_us == one.timeout_us && two.events_file == NULL, "to the byte; where events go is no part of it");
+	ok(first.length == second.length && memcmp(first.data, second.data, first.length) == 0,
+		"to the same options");
+	ok(two.memory_bytes == one.memory_bytes && two.timeout_us == one.timeout_us &&
+			two.events_file == NULL,
+		"to the byte; where events go is no part of it");
 	options_set(&one, FOR_RUN, "export", "/\xff", &err);
 	buffer_free(&first);
 	json_begin(&w, &first);
@@ -288,7 +339,10 @@ static void test_bus(void)
 	audit = audit_open(path, 0, 0, &err);
 	bus = audit ? bus_new(audit) : NULL;
 	for (unsigned i = 0; bus && i < 70000; i++) {
-		int head = snprintf(line, sizeof line, "{\"sequence\":0,\"specversion\":\"1.0\",\"id\":\"%u\",\"source\":\"/\",\"type\":\"t\",\"subject\":\"s\",\"data\":{\"x\":\"", i);
+		int head = snprintf(line, sizeof line,
+			"{\"sequence\":0,\"specversion\":\"1.0\",\"id\":\"%u\",\"source\":\"/"
+			"\",\"type\":\"t\",\"subject\":\"s\",\"data\":{\"x\":\"",
+			i);
 		size_t filling = i * 7919 % 1500;
 
 		memset(line + head, 'x', filling);
@@ -299,27 +353,34 @@ static void test_bus(void)
 	}
 	bus_publish(bus, "no event", 8);
 	bus_commit(bus);
-	ok(bus_next(bus) == 70001 && bus_malformed(bus) == 1, "everything was numbered, what was no event was not");
+	ok(bus_next(bus) == 70001 && bus_malformed(bus) == 1,
+		"everything was numbered, what was no event was not");
 	for (uint64_t n = bus_oldest(bus); n < bus_next(bus); n++) {
 		const char *text = bus_line(bus, n, &length);
 		struct event_line e;
 
-		remembered &= text && text[length - 1] == '\n' && event_line_read(text, length - 1, &e) && e.sequence == n;
+		remembered &= text && text[length - 1] == '\n' &&
+			event_line_read(text, length - 1, &e) && e.sequence == n;
 	}
-	ok(remembered && bus_next(bus) - bus_oldest(bus) > 5000, "the last %llu are remembered whole", (unsigned long long)(bus_next(bus) - bus_oldest(bus)));
-	ok(!bus_line(bus, bus_oldest(bus) - 1, &length) && !bus_line(bus, bus_next(bus), &length), "what is older or not yet there is not");
+	ok(remembered && bus_next(bus) - bus_oldest(bus) > 5000,
+		"the last %llu are remembered whole",
+		(unsigned long long)(bus_next(bus) - bus_oldest(bus)));
+	ok(!bus_line(bus, bus_oldest(bus) - 1, &length) && !bus_line(bus, bus_next(bus), &length),
+		"what is older or not yet there is not");
 	bus_free(bus);
 	audit_close(audit);
 	file = fopen(path, "re");
 	for (ssize_t got; file && (got = getline(&log_line, &capacity, file)) > 0; expected++) {
 		struct event_line e;
 
-		complete &= event_line_read(log_line, (size_t)got - 1, &e) && e.sequence == expected;
+		complete &=
+			event_line_read(log_line, (size_t)got - 1, &e) && e.sequence == expected;
 	}
 	if (file)
 		fclose(file);
 	free(log_line);
-	ok(complete && expected == 70001, "the log has every line, in order (%llu)", (unsigned long long)expected - 1);
+	ok(complete && expected == 70001, "the log has every line, in order (%llu)",
+		(unsigned long long)expected - 1);
 	unlink(path);
 	snprintf(path, sizeof path, "%s/log.lock", directory);
 	unlink(path);

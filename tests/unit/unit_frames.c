@@ -27,9 +27,15 @@ static void test_reports(void)
 
 	report_init(&good, REPORT_STARTED);
 	good.layers = LAYER_SECCOMP;
-	ok(report_parse(&good, sizeof good, &read_back) && read_back.layers == LAYER_SECCOMP, "a report is read as it was written");
+	ok(report_parse(&good, sizeof good, &read_back) && read_back.layers == LAYER_SECCOMP,
+		"a report is read as it was written");
 	ok(!report_parse(&good, sizeof good - 1, &read_back), "a short report is refused");
-#define REFUSED(change, what) do { bad = good; change; ok(!report_parse(&bad, sizeof bad, &read_back), "refused: " what); } while (0)
+#define REFUSED(change, what) \
+	do { \
+		bad = good; \
+		change; \
+		ok(!report_parse(&bad, sizeof bad, &read_back), "refused: " what); \
+	} while (0)
 	REFUSED(bad.magic ^= 1, "another magic");
 	REFUSED(bad.kind = 0, "no kind");
 	REFUSED(bad.kind = REPORT_CONTINUED + 1, "an unknown kind");
@@ -45,7 +51,8 @@ static void test_reports(void)
 #undef REFUSED
 	error_set(&err, FAILURE_PROC_MASKED, 1, "%0400d", 7);
 	report_failure(&good, &err);
-	ok(report_parse(&good, sizeof good, &read_back) && read_back.failure == FAILURE_PROC_MASKED, "a failure with a long context is cut to fit");
+	ok(report_parse(&good, sizeof good, &read_back) && read_back.failure == FAILURE_PROC_MASKED,
+		"a failure with a long context is cut to fit");
 }
 
 union area {
@@ -70,7 +77,9 @@ static void test_replies(void)
 	union area a;
 
 	fill(&a, BODY_SUCCEEDED, "[1,2]", "");
-	ok(runner_reply_parse(&a, sizeof a, &answer) && answer.verdict == BODY_SUCCEEDED && answer.field[BODY_OUTPUT].length == 5, "a value is found");
+	ok(runner_reply_parse(&a, sizeof a, &answer) && answer.verdict == BODY_SUCCEEDED &&
+			answer.field[BODY_OUTPUT].length == 5,
+		"a value is found");
 	ok(!runner_reply_parse(&a, sizeof a.head - 1, &answer), "refused: a head that is cut");
 	a.head.field[BODY_OUTPUT].length = 65;
 	ok(!runner_reply_parse(&a, sizeof a, &answer), "refused: a length beyond the area");
@@ -98,19 +107,25 @@ static void test_results(void)
 
 	fill(&a, BODY_SUCCEEDED, "18446744073709551616", "");
 	take(&a, &r);
-	ok(r.success && r.output.length == 20 && memcmp(r.output.data, "18446744073709551616", 20) == 0, "a number beyond 2^53 passes to the byte");
+	ok(r.success && r.output.length == 20 &&
+			memcmp(r.output.data, "18446744073709551616", 20) == 0,
+		"a number beyond 2^53 passes to the byte");
 	record_free(&r);
 	fill(&a, BODY_SUCCEEDED, "NaN", "");
 	take(&a, &r);
-	ok(!r.success && r.output.length == 0 && r.error.length > 0, "a value that is no JSON becomes a failure");
+	ok(!r.success && r.output.length == 0 && r.error.length > 0,
+		"a value that is no JSON becomes a failure");
 	record_free(&r);
 	fill(&a, BODY_SUCCEEDED, "[1,\n2]", "");
 	take(&a, &r);
-	ok(!r.success, "a value with a raw newline, which would break the record's line, becomes a failure");
+	ok(!r.success,
+		"a value with a raw newline, which would break the record's line, becomes a "
+		"failure");
 	record_free(&r);
 	fill(&a, BODY_FAILED, "", "E: \x1b[2Jx");
 	take(&a, &r);
-	ok(!r.success && !memchr(r.error.data, 0x1b, r.error.length), "an escape sequence in an error is made visible");
+	ok(!r.success && !memchr(r.error.data, 0x1b, r.error.length),
+		"an escape sequence in an error is made visible");
 	record_free(&r);
 	fill(&a, BODY_REFUSED, "", "ValidationError: x");
 	take(&a, &r);
@@ -128,7 +143,8 @@ static void test_results(void)
 	record_free(&r);
 	fill(&a, BODY_NO_VERDICT, "", "");
 	take(&a, &r);
-	ok(!r.success && r.error.length > 0 && r.detail.length > 0, "no answer is a failure with details");
+	ok(!r.success && r.error.length > 0 && r.detail.length > 0,
+		"no answer is a failure with details");
 	record_free(&r);
 }
 
@@ -172,8 +188,12 @@ static void test_plans(void)
 		return;
 	is_str(plan_string(read_plan, read_plan->command), "true", "its command");
 	is_str(plan_row_text(read_plan, read_plan->env, 0), "A=b", "its environment");
-	is_str(plan_string(read_plan, plan_binds(read_plan)[0].target), "/there", "the target of its bind");
-	ok(plan_files(read_plan)[0].content.length == 3 && memcmp(plan_string(read_plan, plan_files(read_plan)[0].content), "a\0b", 3) == 0, "the content of its file, NUL and all");
+	is_str(plan_string(read_plan, plan_binds(read_plan)[0].target), "/there",
+		"the target of its bind");
+	ok(plan_files(read_plan)[0].content.length == 3 &&
+			memcmp(plan_string(read_plan, plan_files(read_plan)[0].content), "a\0b",
+				3) == 0,
+		"the content of its file, NUL and all");
 	ok(ftruncate(fd, 1) != 0 && write(fd, "x", 1) < 0, "it is sealed");
 	copy = *read_plan;
 	for (int i = 0; i < 3; i++) {
@@ -185,8 +205,10 @@ static void test_plans(void)
 		else
 			copy.version++;
 		damaged = memfd_create("damaged", MFD_CLOEXEC);
-		ok(damaged >= 0 && write(damaged, &copy, sizeof copy) == sizeof copy && ftruncate(damaged, (off_t)copy.size) == 0 && !plan_open(damaged, &err),
-		   "a damaged plan is refused (%d)", i);
+		ok(damaged >= 0 && write(damaged, &copy, sizeof copy) == sizeof copy &&
+				ftruncate(damaged, (off_t)copy.size) == 0 &&
+				!plan_open(damaged, &err),
+			"a damaged plan is refused (%d)", i);
 		close(damaged);
 	}
 	close(fd);
@@ -200,14 +222,22 @@ static void test_messages(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return;
-	ok(message_send(pair[0], "hello", 5, many, 2) == 0 && message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) == 5 && count == 2, "a message with two descriptors");
+	ok(message_send(pair[0], "hello", 5, many, 2) == 0 &&
+			message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) == 5 &&
+			count == 2,
+		"a message with two descriptors");
 	close(fds[0]);
 	close(fds[1]);
-	ok(message_send(pair[0], "hello", 5, many, 4) == 0 && message_receive(pair[1], bytes, sizeof bytes, fds, 2, &count) < 0 && count == 0,
-	   "more descriptors than there is room for: refused, and none is kept");
-	ok(message_send(pair[0], "much too long", 13, NULL, 0) == 0 && message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) < 0, "a message that does not fit is refused");
+	ok(message_send(pair[0], "hello", 5, many, 4) == 0 &&
+			message_receive(pair[1], bytes, sizeof bytes, fds, 2, &count) < 0 &&
+			count == 0,
+		"more descriptors than there is room for: refused, and none is kept");
+	ok(message_send(pair[0], "much too long", 13, NULL, 0) == 0 &&
+			message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) < 0,
+		"a message that does not fit is refused");
 	close(pair[0]);
-	ok(message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) == 0, "the end of the peer");
+	ok(message_receive(pair[1], bytes, sizeof bytes, fds, 4, &count) == 0,
+		"the end of the peer");
 	close(pair[1]);
 }
 

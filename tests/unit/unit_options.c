@@ -28,13 +28,15 @@ static void refused(enum command_set command, const char *name, const char *valu
 
 	options_init(&o, command);
 	memset(&err, 0, sizeof err);
-	ok(options_set(&o, command, name, value, &err) == -1 && err.code == FAILURE_BAD_OPTION, "--%s \"%.40s\" is refused", name, value ? value : "(none)");
+	ok(options_set(&o, command, name, value, &err) == -1 && err.code == FAILURE_BAD_OPTION,
+		"--%s \"%.40s\" is refused", name, value ? value : "(none)");
 	has(err.context, name, "and the message names the option");
 	has(err.context, part, "and says what is wrong");
 	options_free(&o);
 }
 
-static bool accepted(struct options *o, enum command_set command, const char *name, const char *value)
+static bool accepted(
+	struct options *o, enum command_set command, const char *name, const char *value)
 {
 	bool good;
 
@@ -61,7 +63,9 @@ static void test_defaults(void)
 	is_int(o.output_limit_bytes, 1 << 20, "the output limit of run");
 	is_int(o.network, NETWORK_NONE, "the network of run");
 	is_str(o.python, "python3", "the interpreter of run");
-	ok(!o.stdin_open && !o.tty && !o.json && !o.wait_all && !o.limit_address_space && !o.export_dir && !o.env.count && !o.ro_count, "and nothing else is set");
+	ok(!o.stdin_open && !o.tty && !o.json && !o.wait_all && !o.limit_address_space &&
+			!o.export_dir && !o.env.count && !o.ro_count,
+		"and nothing else is set");
 	options_free(&o);
 	ok(!o.tier && !o.python, "what was freed is empty");
 	options_init(&o, FOR_EXEC);
@@ -75,14 +79,21 @@ static void test_defaults(void)
 
 static void test_numbers(void)
 {
-	static const char *const bad[] = { "", "-1", "-0", "+1", " 1", "1 ", "abc", "1s", "0x10", "1e3", "nan", "NaN", "inf", "-inf", "infinity", "1,5", "1.2.3", ".", "1_000",
+	static const char *const bad[] = { "", "-1", "-0", "+1", " 1", "1 ", "abc", "1s", "0x10",
+		"1e3", "nan", "NaN", "inf", "-inf", "infinity", "1,5", "1.2.3", ".", "1_000",
 		"1000001", "99999999999999999999999999", "0.0001", "\xd9\xa1" };
-	static const struct { const char *text; int64_t us; } good[] = { { "0", 0 }, { "0.0", 0 }, { "0.5", 500000 }, { ".5", 500000 }, { "5.", 5000000 }, { "2.345678", 2345678 },
-		{ "0.001", 1000 }, { "1000000", INT64_C(1000000000000) }, { "0.1000000000000000000000000000001", 100000 }, { "007", 7000000 } };
+	static const struct {
+		const char *text;
+		int64_t us;
+	} good[] = { { "0", 0 }, { "0.0", 0 }, { "0.5", 500000 }, { ".5", 500000 },
+		{ "5.", 5000000 }, { "2.345678", 2345678 }, { "0.001", 1000 },
+		{ "1000000", INT64_C(1000000000000) },
+		{ "0.1000000000000000000000000000001", 100000 }, { "007", 7000000 } };
 	struct options o;
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		refused(FOR_RUN, "timeout", bad[i], "give seconds from 0.001 to 1000000, or 0 for none");
+		refused(FOR_RUN, "timeout", bad[i],
+			"give seconds from 0.001 to 1000000, or 0 for none");
 	options_init(&o, FOR_RUN);
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		accepted(&o, FOR_RUN, "timeout", good[i].text);
@@ -90,7 +101,8 @@ static void test_numbers(void)
 	}
 	accepted(&o, FOR_RUN, "memory", "1.5");
 	is_int(o.memory_bytes, 1572864, "fractions of a MB are kept");
-	ok(options_set(&o, FOR_RUN, "memory", "nan", &err) == -1 && o.memory_bytes == 1572864, "a value that is refused changes nothing");
+	ok(options_set(&o, FOR_RUN, "memory", "nan", &err) == -1 && o.memory_bytes == 1572864,
+		"a value that is refused changes nothing");
 	accepted(&o, FOR_RUN, "pids", "1");
 	accepted(&o, FOR_RUN, "fsize", "0");
 	is_int(o.fsize_bytes, 0, "no file may be written");
@@ -114,9 +126,12 @@ static void test_lists(void)
 	accepted(&o, FOR_EXEC, "allow", "xml.etree.ElementTree");
 	accepted(&o, FOR_EXEC, "allow", "");
 	accepted(&o, FOR_EXEC, "allow", "  ");
-	ok(o.allow.count == 3 && strcmp(o.allow.items[0], "json") == 0 && strcmp(o.allow.items[1], "re") == 0 &&
-		strcmp(o.allow.items[2], "xml.etree.ElementTree") == 0, "lists split at commas and add up");
-	ok(options_set(&o, FOR_EXEC, "allow", "a,b,,c", &err) == -1 && o.allow.count == 3, "a list that is refused adds nothing");
+	ok(o.allow.count == 3 && strcmp(o.allow.items[0], "json") == 0 &&
+			strcmp(o.allow.items[1], "re") == 0 &&
+			strcmp(o.allow.items[2], "xml.etree.ElementTree") == 0,
+		"lists split at commas and add up");
+	ok(options_set(&o, FOR_EXEC, "allow", "a,b,,c", &err) == -1 && o.allow.count == 3,
+		"a list that is refused adds nothing");
 	accepted(&o, FOR_EXEC, "permit", "__init__,type,na\xc3\xafve");
 	is_int(o.permit.count, 3, "names that are not ASCII too");
 	options_free(&o);
@@ -130,14 +145,16 @@ static void test_lists(void)
 	for (int i = 0; i < 1024; i++)
 		options_set(&o, FOR_RUN, "copy-in", "f", NULL);
 	is_int(o.copy_in.count, 1024, "a list may have 1,024 items");
-	ok(options_set(&o, FOR_RUN, "copy-in", "f", &err) == -1 && o.copy_in.count == 1024, "and no more");
+	ok(options_set(&o, FOR_RUN, "copy-in", "f", &err) == -1 && o.copy_in.count == 1024,
+		"and no more");
 	options_free(&o);
 	refused(FOR_RUN, "copy-in", "", "an empty FILE");
 }
 
 static void test_environment(void)
 {
-	static const char *const bad[] = { "", "=", "=x", "1A=x", "A B=x", "A-B=x", "a.b=x", "\xc3\xa9=x", "A\n=x" };
+	static const char *const bad[] = { "", "=", "=x", "1A=x", "A B=x", "A-B=x", "a.b=x",
+		"\xc3\xa9=x", "A\n=x" };
 	struct options o;
 
 	options_init(&o, FOR_RUN);
@@ -160,9 +177,17 @@ static void test_environment(void)
 
 static void test_binds(void)
 {
-	static const struct { const char *value, *source, *target; } good[] = {
-		{ "/data", "/data", "/data" }, { "/data:/in", "/data", "/in" }, { "data:/in", "data", "/in" }, { "/a//b/./c/", "/a//b/./c/", "/a/b/c" },
-		{ "/x:/a/../b/../../c", "/x", "/c" }, { "/x:y:/z", "/x:y", "/z" }, { "/x:/y:/z", "/x:/y", "/z" }, { "/x:/..a/b..", "/x", "/..a/b.." },
+	static const struct {
+		const char *value, *source, *target;
+	} good[] = {
+		{ "/data", "/data", "/data" },
+		{ "/data:/in", "/data", "/in" },
+		{ "data:/in", "data", "/in" },
+		{ "/a//b/./c/", "/a//b/./c/", "/a/b/c" },
+		{ "/x:/a/../b/../../c", "/x", "/c" },
+		{ "/x:y:/z", "/x:y", "/z" },
+		{ "/x:/y:/z", "/x:/y", "/z" },
+		{ "/x:/..a/b..", "/x", "/..a/b.." },
 	};
 	char cwd[4096], wanted[4200];
 	struct options o;
@@ -176,7 +201,8 @@ static void test_binds(void)
 	}
 	if (accepted(&o, FOR_RUN, "ro", "some/./dir/../file") && getcwd(cwd, sizeof cwd)) {
 		snprintf(wanted, sizeof wanted, "%s/some/file", cwd);
-		is_str(o.ro[o.ro_count - 1].target, wanted, "a relative source is shown at its absolute place");
+		is_str(o.ro[o.ro_count - 1].target, wanted,
+			"a relative source is shown at its absolute place");
 	}
 	options_free(&o);
 	refused(FOR_RUN, "ro", "", "an empty source");
@@ -205,12 +231,14 @@ static void test_texts(void)
 	refused(FOR_RUN, "network", "yes", "give none or allow");
 	refused(FOR_RUN, "network", "", "give none or allow");
 	refused(FOR_RUN, "tty", "yes", "takes no value");
-	refused(FOR_RUN, "allow", "re", "is an option of cordon exec and validate, not of cordon run");
+	refused(FOR_RUN, "allow", "re",
+		"is an option of cordon exec and validate, not of cordon run");
 	refused(FOR_EXEC, "code", "x", "is an option of cordon run, not of cordon exec");
 	refused(FOR_RUN, "timeuot", "1", "did you mean --timeout?");
 	refused(FOR_RUN, "inherit_env", "A", "did you mean --inherit-env?");
 	refused(FOR_RUN, "xyzzy", "1", "has no option --xyzzy");
-	ok(!strstr(err.context, "did you mean"), "and nothing is guessed for a name that is like no other");
+	ok(!strstr(err.context, "did you mean"),
+		"and nothing is guessed for a name that is like no other");
 	refused(FOR_RUN, "help", NULL, "command line only");
 }
 
@@ -228,9 +256,12 @@ static void test_args(void)
 		is_str(o.args_json, text, "those of a file too");
 	}
 	unlink(path);
-	ok(options_set(&o, FOR_EXEC, "args", at, &err) == -1 && err.code == FAILURE_PATH_MISSING && err.sys_errno == ENOENT,
+	ok(options_set(&o, FOR_EXEC, "args", at, &err) == -1 && err.code == FAILURE_PATH_MISSING &&
+			err.sys_errno == ENOENT,
 		"a file that is not there is path_missing");
-	ok(options_set(&o, FOR_EXEC, "args", "@/", &err) == -1 && err.code == FAILURE_PATH_MISSING && err.sys_errno == EISDIR, "so is a directory");
+	ok(options_set(&o, FOR_EXEC, "args", "@/", &err) == -1 &&
+			err.code == FAILURE_PATH_MISSING && err.sys_errno == EISDIR,
+		"so is a directory");
 	is_str(o.args_json, text, "and the arguments are as before");
 	free(at);
 	free(path);
@@ -247,14 +278,18 @@ static void test_args(void)
 		free(path);
 		path = make_file(big, (16 << 20) + 1);
 		if (asprintf(&at, "@%s", path) > 0) {
-			ok(options_set(&o, FOR_EXEC, "args", at, &err) == -1 && err.code == FAILURE_BAD_OPTION, "a file of 16 MiB and a byte is refused");
+			ok(options_set(&o, FOR_EXEC, "args", at, &err) == -1 &&
+					err.code == FAILURE_BAD_OPTION,
+				"a file of 16 MiB and a byte is refused");
 			has(err.context, "longer than 16777216 bytes", "and the bound is named");
 			free(at);
 		}
 		unlink(path);
 		free(path);
 		big[17 << 20] = '\0';
-		ok(options_set(&o, FOR_EXEC, "args", big, &err) == -1 && err.code == FAILURE_BAD_OPTION, "so is a text of 17 MiB");
+		ok(options_set(&o, FOR_EXEC, "args", big, &err) == -1 &&
+				err.code == FAILURE_BAD_OPTION,
+			"so is a text of 17 MiB");
 		free(big);
 	}
 	options_free(&o);
@@ -296,24 +331,30 @@ static void test_command_line(void)
 	struct options o;
 	bool help;
 
-	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout", "2", "--json", "ls", "--json", "-l"), 4, "options end at the first other word");
+	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout", "2", "--json", "ls", "--json", "-l"),
+		4, "options end at the first other word");
 	ok(o.timeout_us == 2000000 && o.json && !help, "and are set");
 	options_free(&o);
-	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout=0.5", "--", "--weird"), 3, "-- ends them too");
+	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout=0.5", "--", "--weird"), 3,
+		"-- ends them too");
 	is_int(o.timeout_us, 500000, "a value after =");
 	options_free(&o);
-	is_int(PARSE(&o, FOR_RUN, &help, "run", "--time", "3", "--mem=64", "true"), 4, "options may be shortened");
+	is_int(PARSE(&o, FOR_RUN, &help, "run", "--time", "3", "--mem=64", "true"), 4,
+		"options may be shortened");
 	ok(o.timeout_us == 3000000 && o.memory_bytes == 64 << 20, "and are understood");
 	options_free(&o);
-	is_int(PARSE(&o, FOR_EXEC, &help, "exec", "--allow", "a,b", "--allow", "c", "-"), 5, "a lone dash is a word");
+	is_int(PARSE(&o, FOR_EXEC, &help, "exec", "--allow", "a,b", "--allow", "c", "-"), 5,
+		"a lone dash is a word");
 	is_int(o.allow.count, 3, "lists add up");
 	options_free(&o);
 	is_int(PARSE(&o, FOR_RUN, &help, "run"), 1, "no words at all");
 	options_free(&o);
-	is_int(PARSE(&o, FOR_RUN, &help, "run", "--env", "A=--json", "--env", "B=", "x"), 5, "a value may look like an option");
+	is_int(PARSE(&o, FOR_RUN, &help, "run", "--env", "A=--json", "--env", "B=", "x"), 5,
+		"a value may look like an option");
 	is_str(o.env.items[0], "A=--json", "and is taken");
 	options_free(&o);
-	ok(PARSE(&o, FOR_RUN, &help, "run", "--help", "--no-such-thing") > 0 && help, "--help wins over what follows");
+	ok(PARSE(&o, FOR_RUN, &help, "run", "--help", "--no-such-thing") > 0 && help,
+		"--help wins over what follows");
 	options_free(&o);
 	ok(PARSE(&o, FOR_EXEC, &help, "exec", "-h") > 0 && help, "-h is help");
 	options_free(&o);
@@ -324,7 +365,8 @@ static void test_command_line(void)
 	BAD_LINE("a value is missing: S", FOR_RUN, "--timeout");
 	BAD_LINE("--json: takes no value", FOR_RUN, "--json=yes");
 	BAD_LINE("could be any of --tier, --timeout, --tty", FOR_RUN, "--t");
-	BAD_LINE("is an option of cordon exec and validate, not of cordon run", FOR_RUN, "--allow", "re");
+	BAD_LINE("is an option of cordon exec and validate, not of cordon run", FOR_RUN, "--allow",
+		"re");
 	BAD_LINE("is an option of cordon run, not of cordon exec", FOR_EXEC, "--tty");
 	BAD_LINE("--timeout: \"soon\" is no number", FOR_RUN, "--timeout=soon");
 	BAD_LINE("<U+001B>", FOR_RUN, "--\x1b[2J");
@@ -340,7 +382,8 @@ static void test_table(void)
 
 		for (size_t j = 0; j < option_row_count; j++)
 			same += strcmp(option_rows[j].name, row->name) == 0;
-		ok(same == 1 && row->help[0] && row->help[strlen(row->help) - 1] != '.', "--%s occurs once and has a help text", row->name);
+		ok(same == 1 && row->help[0] && row->help[strlen(row->help) - 1] != '.',
+			"--%s occurs once and has a help text", row->name);
 	}
 }
 
@@ -364,11 +407,13 @@ static void test_help(void)
 			if (option_rows[i].commands & command_texts[c].bit)
 				has(out.data, name, "and lists --%s", option_rows[i].name);
 			else
-				ok(!strstr(out.data, name), "and does not list --%s", option_rows[i].name);
+				ok(!strstr(out.data, name), "and does not list --%s",
+					option_rows[i].name);
 		}
 		has(out.data, "Usage: cordon ", "and begins with the usage");
 		has(out.data, "Exit status:", "and tells the exit statuses");
-		snprintf(example, sizeof example, "Example:\n  %.*s\n", (int)strcspn(command_texts[c].example, "\n"), command_texts[c].example);
+		snprintf(example, sizeof example, "Example:\n  %.*s\n",
+			(int)strcspn(command_texts[c].example, "\n"), command_texts[c].example);
 		has(out.data, example, "and shows the example");
 		buffer_free(&out);
 	}

@@ -10,30 +10,118 @@
 #include "fs/view/view_policy.h"
 #include "tests/unit/tap.h"
 
-static const struct { const char *pattern, *path; bool matches; } PATTERNS[] = {
-	{ "a", "a", true }, { "a", "b", false }, { "a", "a/b", false }, { "a/b", "a/b", true }, { "a/b", "a", false },
-	{ "*", "a", true }, { "*", "a/b", false }, { "a*", "abc", true }, { "a*c", "abbbc", true }, { "a*c", "abbbd", false }, { "*.pem", "x.pem", true },
-	{ "*.pem", ".pem", true }, { "?", "a", true }, { "?", "ab", false }, { "a?c", "abc", true },
-	{ "[abc]", "b", true }, { "[abc]", "d", false }, { "[a-c]x", "bx", true }, { "[!a-c]", "d", true }, { "[^a-c]", "b", false }, { "[]]", "]", true },
-	{ "[", "[", true }, { "[a", "[a", true }, { "a[", "a[", true }, { "\\*", "*", true }, { "\\*", "a", false }, { "\\", "\\", true }, { "[a-]", "-", true },
-	{ "**", "a", true }, { "**", "a/b/c", true }, { "**/a", "a", true }, { "**/a", "x/a", true }, { "**/a", "x/y/a", true }, { "**/a", "a/x", false },
-	{ "a/**", "a/b", true }, { "a/**", "a/b/c", true }, { "a/**", "a", true }, { "a/**/b", "a/b", true }, { "a/**/b", "a/x/y/b", true }, { "a/**/b", "a/x/c", false },
-	{ "**/a/**/b", "x/a/y/b", true }, { "**/a/**/b", "x/b/y/a", false }, { "**/x/**/y/**/z", "x/y/y/x/z", true }, { "a**b", "axxb", true }, { "a**b", "a/b", false },
-	{ "**/*.key", "deep/er/x.key", true }, { "**/.env.*", "p/.env.local", true }, { "**/.env.*", "p/.env", false }, { "\xff*", "\xff\xfe", true }, { "caf\xe9", "caf\xe9", true },
-	{ "*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false },
+static const struct {
+	const char *pattern, *path;
+	bool matches;
+} PATTERNS[] = {
+	{ "a", "a", true },
+	{ "a", "b", false },
+	{ "a", "a/b", false },
+	{ "a/b", "a/b", true },
+	{ "a/b", "a", false },
+	{ "*", "a", true },
+	{ "*", "a/b", false },
+	{ "a*", "abc", true },
+	{ "a*c", "abbbc", true },
+	{ "a*c", "abbbd", false },
+	{ "*.pem", "x.pem", true },
+	{ "*.pem", ".pem", true },
+	{ "?", "a", true },
+	{ "?", "ab", false },
+	{ "a?c", "abc", true },
+	{ "[abc]", "b", true },
+	{ "[abc]", "d", false },
+	{ "[a-c]x", "bx", true },
+	{ "[!a-c]", "d", true },
+	{ "[^a-c]", "b", false },
+	{ "[]]", "]", true },
+	{ "[", "[", true },
+	{ "[a", "[a", true },
+	{ "a[", "a[", true },
+	{ "\\*", "*", true },
+	{ "\\*", "a", false },
+	{ "\\", "\\", true },
+	{ "[a-]", "-", true },
+	{ "**", "a", true },
+	{ "**", "a/b/c", true },
+	{ "**/a", "a", true },
+	{ "**/a", "x/a", true },
+	{ "**/a", "x/y/a", true },
+	{ "**/a", "a/x", false },
+	{ "a/**", "a/b", true },
+	{ "a/**", "a/b/c", true },
+	{ "a/**", "a", true },
+	{ "a/**/b", "a/b", true },
+	{ "a/**/b", "a/x/y/b", true },
+	{ "a/**/b", "a/x/c", false },
+	{ "**/a/**/b", "x/a/y/b", true },
+	{ "**/a/**/b", "x/b/y/a", false },
+	{ "**/x/**/y/**/z", "x/y/y/x/z", true },
+	{ "a**b", "axxb", true },
+	{ "a**b", "a/b", false },
+	{ "**/*.key", "deep/er/x.key", true },
+	{ "**/.env.*", "p/.env.local", true },
+	{ "**/.env.*", "p/.env", false },
+	{ "\xff*", "\xff\xfe", true },
+	{ "caf\xe9", "caf\xe9", true },
+	{ "*a*a*a*a*a*a*a*a*a*b",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false },
 };
 
 /* What a person may have meant, and whether it is a slip. */
-static const struct { const char *pattern; bool slip; } SLIPS[] = {
-	{ "a", false }, { "*.key", false }, { "**/x", false }, { "/a/**/b", false }, { "/a/**", false }, { "[a-z]*", false }, { "[]]", false }, { "[!]a]", false }, { "[]-a]", false }, { "a\\[", false },
-	{ "\\{a\\}", false }, { "/a/../b", false }, { "/a/./b", false }, { "a~", false }, { "~", false }, { "caf\xe9", false }, { "a/", false }, { "[a-]", false }, { "[-a]", false },
-	{ "{a,b}", true }, { "a}", true }, { "[", true }, { "[a", true }, { "[]", true }, { "[!]", true }, { "x[a/b]y", true }, { "[z-a]", true }, { "[0-9z-a]", true }, { "a\\", true }, { "a\\/b", true },
-	{ "a**b", true }, { "/a/**.key", true }, { "***", true }, { "./a", true }, { "a/../b", true }, { "/a/..", true }, { "/a*/../b", true }, { ".", true }, { "..", true }, { "a//b", true },
+static const struct {
+	const char *pattern;
+	bool slip;
+} SLIPS[] = {
+	{ "a", false },
+	{ "*.key", false },
+	{ "**/x", false },
+	{ "/a/**/b", false },
+	{ "/a/**", false },
+	{ "[a-z]*", false },
+	{ "[]]", false },
+	{ "[!]a]", false },
+	{ "[]-a]", false },
+	{ "a\\[", false },
+	{ "\\{a\\}", false },
+	{ "/a/../b", false },
+	{ "/a/./b", false },
+	{ "a~", false },
+	{ "~", false },
+	{ "caf\xe9", false },
+	{ "a/", false },
+	{ "[a-]", false },
+	{ "[-a]", false },
+	{ "{a,b}", true },
+	{ "a}", true },
+	{ "[", true },
+	{ "[a", true },
+	{ "[]", true },
+	{ "[!]", true },
+	{ "x[a/b]y", true },
+	{ "[z-a]", true },
+	{ "[0-9z-a]", true },
+	{ "a\\", true },
+	{ "a\\/b", true },
+	{ "a**b", true },
+	{ "/a/**.key", true },
+	{ "***", true },
+	{ "./a", true },
+	{ "a/../b", true },
+	{ "/a/..", true },
+	{ "/a*/../b", true },
+	{ ".", true },
+	{ "..", true },
+	{ "a//b", true },
 	{ "~somebody/x", true },
 };
 
 /* A policy as text: "+path" shows, "-pattern" hides, "=path" masks, "!" adds the secrets. */
-static const struct { const char *rules[8], *path; enum policy_decision decision; const char *rule; } CASES[] = {
+static const struct {
+	const char *rules[8], *path;
+	enum policy_decision decision;
+	const char *rule;
+} CASES[] = {
 	{ { "+/p" }, "/p", POLICY_SHOW, "+/p" },
 	{ { "+/p" }, "/p/a/b", POLICY_SHOW, "+/p" },
 	{ { "+/p" }, "/q", POLICY_HIDE, "unnamed" },
@@ -85,7 +173,8 @@ static const struct { const char *rules[8], *path; enum policy_decision decision
 	{ { "+/h", "+/h/.ssh", "!" }, "/h/.ssh/id_rsa", POLICY_HIDE, "secret:private-key" },
 	{ { "+/h", "+/h/.ssh/id_rsa", "!" }, "/h/.ssh/id_rsa", POLICY_SHOW, "+/h/.ssh/id_rsa" },
 	{ { "+/h", "+/h/.ssh/id_rsa", "!" }, "/h/.ssh", POLICY_WALK, "secret:ssh" },
-	{ { "+/h", "+/h/.ssh/id_rsa", "-/h/.ssh/id_rsa", "!" }, "/h/.ssh", POLICY_HIDE, "secret:ssh" },
+	{ { "+/h", "+/h/.ssh/id_rsa", "-/h/.ssh/id_rsa", "!" }, "/h/.ssh", POLICY_HIDE,
+		"secret:ssh" },
 	{ { "+/h", "-.env", "!" }, "/h/.env", POLICY_HIDE, "-.env" },
 	{ { "+/", "!" }, "/home/u/.aws/credentials", POLICY_HIDE, "secret:aws" },
 	{ { "+/" }, "/anything", POLICY_SHOW, "+/" },
@@ -122,8 +211,11 @@ static void test_cases(void)
 		struct policy *p = build(CASES[i].rules);
 		struct policy_verdict v = policy_decide(p, CASES[i].path, false);
 
-		ok(v.decision == CASES[i].decision && strcmp(policy_rule_id(p, v.rule), CASES[i].rule) == 0, "case %zu: %s is %s by %s (got %s by %s)", i, CASES[i].path,
-		   WORDS[CASES[i].decision], CASES[i].rule, WORDS[v.decision], policy_rule_id(p, v.rule));
+		ok(v.decision == CASES[i].decision &&
+				strcmp(policy_rule_id(p, v.rule), CASES[i].rule) == 0,
+			"case %zu: %s is %s by %s (got %s by %s)", i, CASES[i].path,
+			WORDS[CASES[i].decision], CASES[i].rule, WORDS[v.decision],
+			policy_rule_id(p, v.rule));
 		policy_free(p);
 	}
 }
@@ -136,10 +228,13 @@ static void test_masks(void)
 	size_t length;
 	int rule;
 
-	ok(policy_mask_in(p, "/p", 0, &name, &rule) && strcmp(name, "a") == 0, "the first stand-in of a directory");
-	ok(policy_mask_in(p, "/p", 1, &name, &rule) && strcmp(name, "c") == 0, "the second, without those further down");
+	ok(policy_mask_in(p, "/p", 0, &name, &rule) && strcmp(name, "a") == 0,
+		"the first stand-in of a directory");
+	ok(policy_mask_in(p, "/p", 1, &name, &rule) && strcmp(name, "c") == 0,
+		"the second, without those further down");
 	ok(!policy_mask_in(p, "/p", 2, &name, &rule), "and no third");
-	ok(policy_mask_in(p, "/p/d", 0, &name, &rule) && strcmp(name, "b") == 0, "one further down");
+	ok(policy_mask_in(p, "/p/d", 0, &name, &rule) && strcmp(name, "b") == 0,
+		"one further down");
 	is_str(policy_mask_content(p, rule, &length), "stand-in", "its content");
 	ok(policy_hides_anything(p), "a stand-in hides something");
 	policy_free(p);
@@ -150,9 +245,12 @@ static void test_runtime(void)
 	static const char *const RULES[] = { "+/usr", "-*.key", "!", NULL };
 	struct policy *p = build(RULES);
 
-	ok(policy_decide(p, "/usr/x/cert.pem", true).decision == POLICY_SHOW, "the built-in list leaves the runtime alone");
-	ok(policy_decide(p, "/usr/x/cert.pem", false).decision == POLICY_HIDE, "and not what is named");
-	ok(policy_decide(p, "/usr/x/y.key", true).decision == POLICY_HIDE, "the user's own rules hold everywhere");
+	ok(policy_decide(p, "/usr/x/cert.pem", true).decision == POLICY_SHOW,
+		"the built-in list leaves the runtime alone");
+	ok(policy_decide(p, "/usr/x/cert.pem", false).decision == POLICY_HIDE,
+		"and not what is named");
+	ok(policy_decide(p, "/usr/x/y.key", true).decision == POLICY_HIDE,
+		"the user's own rules hold everywhere");
 	policy_free(p);
 }
 
@@ -164,13 +262,20 @@ static void test_places(void)
 	int added = policy_hide_as(p, 1, "/p/real");
 	struct policy_verdict v = policy_decide(p, "/p/real/x", false);
 
-	ok(added == (int)policy_rule_count(p) - 1 && v.decision == POLICY_HIDE && v.rule == added, "the second place is hidden");
-	ok(policy_rule_shown(p, added) == 1 && policy_rule_shown(p, 1) == 1 && policy_rule_shown(p, POLICY_RULE_NONE) == POLICY_RULE_NONE, "and counts as the first");
+	ok(added == (int)policy_rule_count(p) - 1 && v.decision == POLICY_HIDE && v.rule == added,
+		"the second place is hidden");
+	ok(policy_rule_shown(p, added) == 1 && policy_rule_shown(p, 1) == 1 &&
+			policy_rule_shown(p, POLICY_RULE_NONE) == POLICY_RULE_NONE,
+		"and counts as the first");
 	is_str(policy_rule_id(p, added), "-/p/link", "with its id");
-	ok(!policy_rule_is_built_in(p, added) && policy_rule_is_built_in(p, policy_hide_as(p, 2, "/p/secret")), "and is whose that is");
+	ok(!policy_rule_is_built_in(p, added) &&
+			policy_rule_is_built_in(p, policy_hide_as(p, 2, "/p/secret")),
+		"and is whose that is");
 	hides = policy_only_hides(p);
-	ok(policy_decide(hides, "/p/real/x", false).decision == POLICY_HIDE && policy_decide(hides, "/p/x", false).rule == POLICY_RULE_NONE &&
-	   policy_decide(hides, "/p/.ssh/x", false).rule >= 0, "the rules that hide alone");
+	ok(policy_decide(hides, "/p/real/x", false).decision == POLICY_HIDE &&
+			policy_decide(hides, "/p/x", false).rule == POLICY_RULE_NONE &&
+			policy_decide(hides, "/p/.ssh/x", false).rule >= 0,
+		"the rules that hide alone");
 	ok(policy_rule_count(hides) == policy_rule_count(p) - 1, "are all of those");
 	policy_free(hides);
 	policy_free(p);
@@ -180,40 +285,71 @@ static void test_places(void)
 static void test_secrets(void)
 {
 	static const char *const RULES[] = { "+/p", "!", NULL };
-	static const struct { const char *path; enum policy_decision decision; enum policy_content content; } NAMES[] = {
-		{ "/p/.env", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/.env.local", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/.env.example", POLICY_SHOW, 0 },
-		{ "/p/.env.sample", POLICY_SHOW, 0 }, { "/p/.env.template", POLICY_SHOW, 0 }, { "/p/.env.dist", POLICY_SHOW, 0 }, { "/p/example.env", POLICY_SHOW, 0 },
-		{ "/p/id_rsa", POLICY_HIDE, POLICY_HOLDS_ANYTHING }, { "/p/id_ed25519_sk", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
-		{ "/p/id_generator.py", POLICY_HIDE, POLICY_HOLDS_KEY }, { "/p/x.pem", POLICY_HIDE, POLICY_HOLDS_KEY }, { "/p/x.key", POLICY_HIDE, POLICY_HOLDS_KEY },
-		{ "/p/.npmrc", POLICY_HIDE, POLICY_HOLDS_TOKEN }, { "/p/id_tables/x", POLICY_SHOW, 0 }, { "/p/.ssh/id_x", POLICY_HIDE, POLICY_HOLDS_KEY },
+	static const struct {
+		const char *path;
+		enum policy_decision decision;
+		enum policy_content content;
+	} NAMES[] = {
+		{ "/p/.env", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
+		{ "/p/.env.local", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
+		{ "/p/.env.example", POLICY_SHOW, 0 },
+		{ "/p/.env.sample", POLICY_SHOW, 0 },
+		{ "/p/.env.template", POLICY_SHOW, 0 },
+		{ "/p/.env.dist", POLICY_SHOW, 0 },
+		{ "/p/example.env", POLICY_SHOW, 0 },
+		{ "/p/id_rsa", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
+		{ "/p/id_ed25519_sk", POLICY_HIDE, POLICY_HOLDS_ANYTHING },
+		{ "/p/id_generator.py", POLICY_HIDE, POLICY_HOLDS_KEY },
+		{ "/p/x.pem", POLICY_HIDE, POLICY_HOLDS_KEY },
+		{ "/p/x.key", POLICY_HIDE, POLICY_HOLDS_KEY },
+		{ "/p/.npmrc", POLICY_HIDE, POLICY_HOLDS_TOKEN },
+		{ "/p/id_tables/x", POLICY_SHOW, 0 },
+		{ "/p/.ssh/id_x", POLICY_HIDE, POLICY_HOLDS_KEY },
 	};
 	struct policy *p = build(RULES);
 
 	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
 		struct policy_verdict v = policy_decide(p, NAMES[i].path, false);
 
-		ok(v.decision == NAMES[i].decision && policy_rule_content(p, v.rule) == NAMES[i].content, "%s", NAMES[i].path);
+		ok(v.decision == NAMES[i].decision &&
+				policy_rule_content(p, v.rule) == NAMES[i].content,
+			"%s", NAMES[i].path);
 	}
 	policy_free(p);
 	p = build((const char *const[]){ "+/p", "-.env.example", "!", NULL });
-	ok(policy_decide(p, "/p/.env.example", false).decision == POLICY_HIDE, "a rule of the user's takes a template");
+	ok(policy_decide(p, "/p/.env.example", false).decision == POLICY_HIDE,
+		"a rule of the user's takes a template");
 	policy_free(p);
 }
 
 static void test_contents(void)
 {
-	static const struct { enum policy_content content; const char *text; bool found; } TEXTS[] = {
-		{ POLICY_HOLDS_KEY, "", false }, { POLICY_HOLDS_KEY, "-----BEGIN CERTIFICATE-----\nMII\n", false },
-		{ POLICY_HOLDS_KEY, "-----BEGIN CERTIFICATE-----\nMII\n-----BEGIN PRIVATE KEY-----\n", true },
-		{ POLICY_HOLDS_KEY, "-----BEGIN OPENSSH PRIVATE KEY-----\n", true }, { POLICY_HOLDS_KEY, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", true },
-		{ POLICY_HOLDS_KEY, "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", true }, { POLICY_HOLDS_KEY, "-----BEGIN PUBLIC KEY-----\n", false },
-		{ POLICY_HOLDS_KEY, "say \"PRIVATE KEY\"", false }, { POLICY_HOLDS_KEY, "-----BEGIN ", false },
-		{ POLICY_HOLDS_TOKEN, "registry=https://r/\nalways-auth=true\n", false }, { POLICY_HOLDS_TOKEN, "//r/:_authToken=x\n", true },
-		{ POLICY_HOLDS_TOKEN, "//r/:_password=x\n", true }, { POLICY_HOLDS_TOKEN, "_auth=x\n", true }, { POLICY_HOLDS_TOKEN, "npmAuthToken: x\n", true },
+	static const struct {
+		enum policy_content content;
+		const char *text;
+		bool found;
+	} TEXTS[] = {
+		{ POLICY_HOLDS_KEY, "", false },
+		{ POLICY_HOLDS_KEY, "-----BEGIN CERTIFICATE-----\nMII\n", false },
+		{ POLICY_HOLDS_KEY,
+			"-----BEGIN CERTIFICATE-----\nMII\n-----BEGIN PRIVATE KEY-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN OPENSSH PRIVATE KEY-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", true },
+		{ POLICY_HOLDS_KEY, "-----BEGIN PUBLIC KEY-----\n", false },
+		{ POLICY_HOLDS_KEY, "say \"PRIVATE KEY\"", false },
+		{ POLICY_HOLDS_KEY, "-----BEGIN ", false },
+		{ POLICY_HOLDS_TOKEN, "registry=https://r/\nalways-auth=true\n", false },
+		{ POLICY_HOLDS_TOKEN, "//r/:_authToken=x\n", true },
+		{ POLICY_HOLDS_TOKEN, "//r/:_password=x\n", true },
+		{ POLICY_HOLDS_TOKEN, "_auth=x\n", true },
+		{ POLICY_HOLDS_TOKEN, "npmAuthToken: x\n", true },
 	};
 
 	for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
-		ok(policy_content_found(TEXTS[i].content, TEXTS[i].text, strlen(TEXTS[i].text)) == TEXTS[i].found, "what %zu holds", i);
+		ok(policy_content_found(TEXTS[i].content, TEXTS[i].text, strlen(TEXTS[i].text)) ==
+				TEXTS[i].found,
+			"what %zu holds", i);
 }
 
 static void test_limits(void)
@@ -232,10 +368,12 @@ int main(void)
 {
 	plan(0);
 	for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
-		ok(glob_path(PATTERNS[i].pattern, PATTERNS[i].path) == PATTERNS[i].matches, "%s %s %s", PATTERNS[i].pattern,
-		   PATTERNS[i].matches ? "matches" : "does not match", PATTERNS[i].path);
+		ok(glob_path(PATTERNS[i].pattern, PATTERNS[i].path) == PATTERNS[i].matches,
+			"%s %s %s", PATTERNS[i].pattern,
+			PATTERNS[i].matches ? "matches" : "does not match", PATTERNS[i].path);
 	for (size_t i = 0; i < sizeof SLIPS / sizeof *SLIPS; i++)
-		ok(!!glob_fault(SLIPS[i].pattern) == SLIPS[i].slip, "%s is %s slip (%s)", SLIPS[i].pattern, SLIPS[i].slip ? "a" : "no", glob_fault(SLIPS[i].pattern));
+		ok(!!glob_fault(SLIPS[i].pattern) == SLIPS[i].slip, "%s is %s slip (%s)",
+			SLIPS[i].pattern, SLIPS[i].slip ? "a" : "no", glob_fault(SLIPS[i].pattern));
 	test_cases();
 	test_places();
 	test_masks();

@@ -51,7 +51,8 @@ static bool is_asleep(pid_t pid)
 	char path[40], stat[1024], *end;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	return proc_file_read(path, stat, sizeof stat) > 0 && (end = strrchr(stat, ')')) && end[1] == ' ' && end[2] == 'S';
+	return proc_file_read(path, stat, sizeof stat) > 0 && (end = strrchr(stat, ')')) &&
+		end[1] == ' ' && end[2] == 'S';
 }
 
 /*
@@ -75,7 +76,8 @@ static void open_narrow(int pair[2])
 {
 	const int least = 1; /* the kernel has room for a few reports then */
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0 || setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0 ||
+		setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least) != 0)
 		exit(2);
 }
 

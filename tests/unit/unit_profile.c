@@ -53,31 +53,44 @@ static void profile(enum command_set command, const char *text, const char *part
 static void test_profile_values(void)
 {
 	static const char text[] =
-		"{\"tier\":\"subprocess\",\"timeout\":2.5,\"memory\":256,\"limit-address-space\":true,\"pids\":10,\"nofile\":20,\"fsize\":0.5,\"workspace-size\":8,"
-		"\"output-limit\":1000,\"network\":\"allow\",\"ro\":[\"/a\",\"/b:/c\",{\"source\":\"/d:/e\",\"target\":\"/f\"},{\"source\":\"/g:/h\"}],"
-		"\"env\":{\"A\":\"1\",\"B\":\"=\"},\"inherit-env\":[\"TERM\"],\"copy-in\":[\"x,y\"],\"export\":\"out\",\"allow\":[\"re\"],\"permit\":[\"type\"],"
-		"\"preload\":[\"numpy\"],\"python\":\"/usr/bin/python3\",\"stdin\":true,\"tty\":true,\"wait-all\":true}";
+		"{\"tier\":\"subprocess\",\"timeout\":2.5,\"memory\":256,\"limit-address-space\":"
+		"true,\"pids\":10,\"nofile\":20,\"fsize\":0.5,\"workspace-size\":8,"
+		"\"output-limit\":1000,\"network\":\"allow\",\"ro\":[\"/a\",\"/b:/"
+		"c\",{\"source\":\"/d:/e\",\"target\":\"/f\"},{\"source\":\"/g:/h\"}],"
+		"\"env\":{\"A\":\"1\",\"B\":\"=\"},\"inherit-env\":[\"TERM\"],\"copy-in\":[\"x,y\"]"
+		",\"export\":\"out\",\"allow\":[\"re\"],\"permit\":[\"type\"],"
+		"\"preload\":[\"numpy\"],\"python\":\"/usr/bin/"
+		"python3\",\"stdin\":true,\"tty\":true,\"wait-all\":true}";
 	struct options o;
 
 	options_init(&o, FOR_RUN);
 	memset(&err, 0, sizeof err);
-	ok(options_profile(&o, FOR_RUN, "p", text, sizeof text - 1, &err) == 0, "a profile with everything");
+	ok(options_profile(&o, FOR_RUN, "p", text, sizeof text - 1, &err) == 0,
+		"a profile with everything");
 	diag("%s", err.context);
 	is_str(o.tier, "subprocess", "tier");
-	ok(o.timeout_us == 2500000 && o.memory_bytes == 256 << 20 && o.pids == 10 && o.nofile == 20 && o.fsize_bytes == 1 << 19 &&
-		o.workspace_bytes == 8 << 20 && o.output_limit_bytes == 1000, "numbers");
-	ok(o.limit_address_space && o.stdin_open && o.tty && o.wait_all && o.network == NETWORK_ALLOW, "flags and the network");
+	ok(o.timeout_us == 2500000 && o.memory_bytes == 256 << 20 && o.pids == 10 &&
+			o.nofile == 20 && o.fsize_bytes == 1 << 19 &&
+			o.workspace_bytes == 8 << 20 && o.output_limit_bytes == 1000,
+		"numbers");
+	ok(o.limit_address_space && o.stdin_open && o.tty && o.wait_all &&
+			o.network == NETWORK_ALLOW,
+		"flags and the network");
 	is_int(o.ro_count, 4, "binds");
 	is_str(o.ro[2].source, "/d:/e", "a source with a colon");
 	is_str(o.ro[2].target, "/f", "and its target");
 	is_str(o.ro[3].target, "/g:/h", "a source with a colon and without a target");
 	ok(o.env.count == 2 && strcmp(o.env.items[1], "B==") == 0, "the environment");
 	is_str(o.copy_in.items[0], "x,y", "a file name with a comma");
-	ok(o.allow.count == 0 && o.permit.count == 0 && o.preload.count == 0, "what run does not have is left out");
-	ok(options_profile(&o, FOR_RUN, "p", "{\"tty\":false}", 13, &err) == 0 && !o.tty, "a flag can be taken back");
+	ok(o.allow.count == 0 && o.permit.count == 0 && o.preload.count == 0,
+		"what run does not have is left out");
+	ok(options_profile(&o, FOR_RUN, "p", "{\"tty\":false}", 13, &err) == 0 && !o.tty,
+		"a flag can be taken back");
 	options_free(&o);
 	options_init(&o, FOR_EXEC);
-	ok(options_profile(&o, FOR_EXEC, "p", text, sizeof text - 1, &err) == 0 && o.allow.count == 1 && !o.tty, "the same profile for exec");
+	ok(options_profile(&o, FOR_EXEC, "p", text, sizeof text - 1, &err) == 0 &&
+			o.allow.count == 1 && !o.tty,
+		"the same profile for exec");
 	options_free(&o);
 }
 
@@ -111,7 +124,8 @@ static void test_profile_refusals(void)
 	profile(FOR_RUN, "{\"env\":{\"A\":1}}", "must be an object of strings");
 	profile(FOR_RUN, "{\"env\":{\"A=B\":\"1\"}}", "is no variable's name");
 	profile(FOR_RUN, "{\"env\":\"A=1\"}", "must be an object");
-	profile(FOR_RUN, "{\"ro\":[{\"source\":\"/a\",\"targt\":\"/b\"}]}", "must be an array whose items");
+	profile(FOR_RUN, "{\"ro\":[{\"source\":\"/a\",\"targt\":\"/b\"}]}",
+		"must be an array whose items");
 	profile(FOR_RUN, "{\"ro\":[{\"Source\":\"/a\"}]}", "must be an array whose items");
 	profile(FOR_RUN, "{\"ro\":[{\"source\":\"/a\",\"target\":\"b\"}]}", "is no absolute path");
 	profile(FOR_RUN, "{\"ro\":[5]}", "must be an array whose items");
@@ -132,14 +146,18 @@ static void test_profile_file(void)
 	struct options o;
 	bool help;
 
-	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout=1", "--profile", path, "--env", "B=2", "x"), 6, "a profile on the command line");
+	is_int(PARSE(&o, FOR_RUN, &help, "run", "--timeout=1", "--profile", path, "--env", "B=2",
+		       "x"),
+		6, "a profile on the command line");
 	ok(o.timeout_us == 7000000 && o.env.count == 2, "replaces what stands before it");
 	options_free(&o);
 	PARSE(&o, FOR_RUN, &help, "run", "--profile", path, "--timeout=1", "x");
 	is_int(o.timeout_us, 1000000, "and is replaced by what stands after it");
 	options_free(&o);
 	unlink(path);
-	ok(PARSE(&o, FOR_RUN, &help, "run", "--profile", path) == -1 && err.code == FAILURE_PATH_MISSING, "a profile that is not there");
+	ok(PARSE(&o, FOR_RUN, &help, "run", "--profile", path) == -1 &&
+			err.code == FAILURE_PATH_MISSING,
+		"a profile that is not there");
 	options_free(&o);
 	free(path);
 }
@@ -169,9 +187,18 @@ static cJSON *read_schema(const char *variable, const char *name)
 static const char *schema_type(const struct option_row *row)
 {
 	static const char *const types[] = {
-		[OPTION_FLAG] = "boolean", [OPTION_TEXT] = "string", [OPTION_SECONDS] = "number", [OPTION_MEGABYTES] = "number",
-		[OPTION_COUNT] = "integer", [OPTION_NETWORK] = "string", [OPTION_NAMES] = "array", [OPTION_LIST] = "array", [OPTION_VARIABLE] = "array",
-		[OPTION_BIND] = "array", [OPTION_SCRATCH] = "array", [OPTION_VIEW] = "string",
+		[OPTION_FLAG] = "boolean",
+		[OPTION_TEXT] = "string",
+		[OPTION_SECONDS] = "number",
+		[OPTION_MEGABYTES] = "number",
+		[OPTION_COUNT] = "integer",
+		[OPTION_NETWORK] = "string",
+		[OPTION_NAMES] = "array",
+		[OPTION_LIST] = "array",
+		[OPTION_VARIABLE] = "array",
+		[OPTION_BIND] = "array",
+		[OPTION_SCRATCH] = "array",
+		[OPTION_VIEW] = "string",
 	};
 
 	return types[row->kind];
@@ -186,8 +213,10 @@ static void check_range(const struct option_row *row, const cJSON *property)
 		bounds = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(property, "anyOf"), 1);
 	low = cJSON_GetObjectItemCaseSensitive(bounds, "minimum");
 	high = cJSON_GetObjectItemCaseSensitive(bounds, "maximum");
-	ok(cJSON_IsNumber(low) && low->valuedouble >= row->low && low->valuedouble <= row->low && cJSON_IsNumber(high) &&
-		high->valuedouble >= row->high && high->valuedouble <= row->high, "the schema has the range of %s", row->name);
+	ok(cJSON_IsNumber(low) && low->valuedouble >= row->low && low->valuedouble <= row->low &&
+			cJSON_IsNumber(high) && high->valuedouble >= row->high &&
+			high->valuedouble <= row->high,
+		"the schema has the range of %s", row->name);
 }
 
 static void test_profile_schema(void)
@@ -196,7 +225,8 @@ static void test_profile_schema(void)
 	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties"), *property;
 	int known = 0;
 
-	ok(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(schema, "additionalProperties")), "the schema refuses unknown keys");
+	ok(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(schema, "additionalProperties")),
+		"the schema refuses unknown keys");
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 		const char *type;
@@ -211,8 +241,11 @@ static void test_profile_schema(void)
 		known++;
 		type = schema_type(row);
 		if (type) /* env has two forms */
-			is_str(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(property, "type")), type, "and its type");
-		if (strcmp(type ? type : "", "number") == 0 || strcmp(type ? type : "", "integer") == 0)
+			is_str(cJSON_GetStringValue(
+				       cJSON_GetObjectItemCaseSensitive(property, "type")),
+				type, "and its type");
+		if (strcmp(type ? type : "", "number") == 0 ||
+			strcmp(type ? type : "", "integer") == 0)
 			check_range(row, property);
 	}
 	is_int(cJSON_GetArraySize(properties), known, "and nothing else");
@@ -226,13 +259,16 @@ static void test_record_schema(void)
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
 	int always = 0;
 
-	is_int(cJSON_GetArraySize(properties), field_text_count, "the record schema has as many fields as the manual");
+	is_int(cJSON_GetArraySize(properties), field_text_count,
+		"the record schema has as many fields as the manual");
 	for (size_t i = 0; i < field_text_count; i++) {
 		const cJSON *property = cJSON_GetArrayItem(properties, (int)i);
 
-		is_str(property ? property->string : NULL, field_texts[i].name, "in the same order");
+		is_str(property ? property->string : NULL, field_texts[i].name,
+			"in the same order");
 		if (field_texts[i].always)
-			is_str(cJSON_GetStringValue(cJSON_GetArrayItem(required, always++)), field_texts[i].name, "the required ones too");
+			is_str(cJSON_GetStringValue(cJSON_GetArrayItem(required, always++)),
+				field_texts[i].name, "the required ones too");
 	}
 	is_int(cJSON_GetArraySize(required), always, "and nothing else is required");
 	cJSON_Delete(schema);

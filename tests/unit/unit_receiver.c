@@ -40,12 +40,12 @@ static int standing_pages(char **pages, size_t page)
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 
-	*pages = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
+	*pages = mmap(
+		NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	range.range.start = (uintptr_t)*pages;
 	range.range.len = PAGES * page;
 	if (fd >= 0 && *pages != MAP_FAILED && ioctl(fd, UFFDIO_API, &api) == 0 &&
-	    ioctl(fd, UFFDIO_REGISTER, &range) == 0)
+		ioctl(fd, UFFDIO_REGISTER, &range) == 0)
 		return fd;
 	return -1;
 }
@@ -63,15 +63,17 @@ static int install(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	return (int)syscall(
+		SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 }
 
 /* Connects for every byte: 'a' to an address, 'h' to one in a page that stands. */
 static void program(int control)
 {
 	const struct sockaddr_in outside = {
-		.sin_family = AF_INET, .sin_port = htons(80), .sin_addr.s_addr = htonl(0xc0000201),
+		.sin_family = AF_INET,
+		.sin_port = htons(80),
+		.sin_addr.s_addr = htonl(0xc0000201),
 	};
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), listener = install(), held = 0;
@@ -117,14 +119,14 @@ static struct receiver_call call(struct fixture *f, char kind, int64_t patience_
 	}
 	reply.id = out.request.id;
 	ok(has_one && ioctl(f->setup.listener, SECCOMP_IOCTL_NOTIF_SEND, &reply) == 0,
-	   "a call is given");
+		"a call is given");
 	return out;
 }
 
 static bool is_address(const struct receiver_call *c)
 {
 	return c->kind == WATCHED_ADDRESS && c->was_read && c->found && c->to.port == 80 &&
-	       strcmp(c->to.host, "192.0.2.1") == 0 && c->time_ns > 0;
+		strcmp(c->to.host, "192.0.2.1") == 0 && c->time_ns > 0;
 }
 
 static bool reads(struct fixture *f)

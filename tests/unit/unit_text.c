@@ -25,14 +25,16 @@ static size_t encode(uint32_t code_point, char out[5])
 	return size;
 }
 
-static void shows(const char *bytes, size_t length, enum text_lines lines, const char *wanted, const char *name)
+static void shows(const char *bytes, size_t length, enum text_lines lines, const char *wanted,
+	const char *name)
 {
 	struct buffer out = BUFFER_INIT;
 	char small[128];
 
 	text_visible(&out, bytes, length, lines);
 	is_str(out.data ? out.data : "", wanted, "%s", name);
-	is_str(text_visible_into(small, sizeof small, bytes, length, lines), wanted, "%s, without allocating", name);
+	is_str(text_visible_into(small, sizeof small, bytes, length, lines), wanted,
+		"%s, without allocating", name);
 	buffer_free(&out);
 }
 
@@ -95,26 +97,36 @@ static void test_classes(void)
 		if (bad != UINT32_MAX)
 			diag("U+%04X is not", bad);
 		if (classes[i].before)
-			ok(!text_is_hidden(classes[i].first - 1), "the character before %s passes", classes[i].name);
+			ok(!text_is_hidden(classes[i].first - 1), "the character before %s passes",
+				classes[i].name);
 		if (classes[i].after)
-			ok(!text_is_hidden(classes[i].last + 1), "the character after %s passes", classes[i].name);
+			ok(!text_is_hidden(classes[i].last + 1), "the character after %s passes",
+				classes[i].name);
 	}
 }
 
 static void test_passing(void)
 {
 	SHOWS("plain ~ text", TEXT_ONE_LINE, "plain ~ text", "ASCII passes");
-	SHOWS("na\xc3\xafve \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xed\x95\x9c\xea\xb8\x80", TEXT_ONE_LINE,
-		"na\xc3\xafve \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xed\x95\x9c\xea\xb8\x80", "accents, CJK and Hangul pass");
-	SHOWS("e\xcc\x81 \xf0\x9f\x98\x80", TEXT_ONE_LINE, "e\xcc\x81 \xf0\x9f\x98\x80", "combining characters and emoji pass");
+	SHOWS("na\xc3\xafve \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xed\x95\x9c\xea\xb8\x80",
+		TEXT_ONE_LINE,
+		"na\xc3\xafve \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xed\x95\x9c\xea\xb8\x80",
+		"accents, CJK and Hangul pass");
+	SHOWS("e\xcc\x81 \xf0\x9f\x98\x80", TEXT_ONE_LINE, "e\xcc\x81 \xf0\x9f\x98\x80",
+		"combining characters and emoji pass");
 	SHOWS("\xef\xbf\xbd", TEXT_ONE_LINE, "\xef\xbf\xbd", "U+FFFD passes");
 	SHOWS("", TEXT_ONE_LINE, "", "nothing stays nothing");
-	SHOWS("a\nb\tc\r\n", TEXT_LINES, "a\nb\tc<U+000D>\n", "newline and tab pass where lines may, CR does not");
-	SHOWS("a\nb\tc", TEXT_ONE_LINE, "a<U+000A>b<U+0009>c", "newline and tab are shown in one line");
+	SHOWS("a\nb\tc\r\n", TEXT_LINES, "a\nb\tc<U+000D>\n",
+		"newline and tab pass where lines may, CR does not");
+	SHOWS("a\nb\tc", TEXT_ONE_LINE, "a<U+000A>b<U+0009>c",
+		"newline and tab are shown in one line");
 	SHOWS("\x1b[31m", TEXT_LINES, "<U+001B>[31m", "ESC is shown");
-	SHOWS("\xc2\x9b" "31m", TEXT_LINES, "<U+009B>31m", "the C1 form of CSI is shown");
+	SHOWS("\xc2\x9b"
+	      "31m",
+		TEXT_LINES, "<U+009B>31m", "the C1 form of CSI is shown");
 	SHOWS("a\0b", TEXT_LINES, "a<U+0000>b", "NUL is shown and does not end the text");
-	SHOWS("\xe2\x9d\xa4\xef\xb8\x8f", TEXT_LINES, "\xe2\x9d\xa4<U+FE0F>", "the emoji selector is shown");
+	SHOWS("\xe2\x9d\xa4\xef\xb8\x8f", TEXT_LINES, "\xe2\x9d\xa4<U+FE0F>",
+		"the emoji selector is shown");
 }
 
 static void test_invalid(void)
@@ -123,18 +135,24 @@ static void test_invalid(void)
 	SHOWS("\x9b", TEXT_ONE_LINE, "<0x9B>", "a raw C1 byte");
 	SHOWS("a\x80z", TEXT_ONE_LINE, "a<0x80>z", "a continuation byte alone");
 	SHOWS("\xc0\xaf", TEXT_ONE_LINE, "<0xC0><0xAF>", "an overlong slash of two bytes");
-	SHOWS("\xe0\x80\xaf", TEXT_ONE_LINE, "<0xE0><0x80><0xAF>", "an overlong slash of three bytes");
-	SHOWS("\xf0\x80\x80\xaf", TEXT_ONE_LINE, "<0xF0><0x80><0x80><0xAF>", "an overlong slash of four bytes");
+	SHOWS("\xe0\x80\xaf", TEXT_ONE_LINE, "<0xE0><0x80><0xAF>",
+		"an overlong slash of three bytes");
+	SHOWS("\xf0\x80\x80\xaf", TEXT_ONE_LINE, "<0xF0><0x80><0x80><0xAF>",
+		"an overlong slash of four bytes");
 	SHOWS("\xc1\x9b", TEXT_ONE_LINE, "<0xC1><0x9B>", "an overlong bracket");
 	SHOWS("\xed\xa0\x80", TEXT_ONE_LINE, "<0xED><0xA0><0x80>", "a surrogate");
 	SHOWS("\xed\xbf\xbf", TEXT_ONE_LINE, "<0xED><0xBF><0xBF>", "the last surrogate");
 	SHOWS("\xf4\x90\x80\x80", TEXT_ONE_LINE, "<0xF4><0x90><0x80><0x80>", "above U+10FFFF");
-	SHOWS("\xf8\x88\x80\x80\x80", TEXT_ONE_LINE, "<0xF8><0x88><0x80><0x80><0x80>", "a form of five bytes");
+	SHOWS("\xf8\x88\x80\x80\x80", TEXT_ONE_LINE, "<0xF8><0x88><0x80><0x80><0x80>",
+		"a form of five bytes");
 	SHOWS("\xe2\x82", TEXT_ONE_LINE, "<0xE2><0x82>", "cut after two of three bytes");
 	SHOWS("\xf0\x9f\x98", TEXT_ONE_LINE, "<0xF0><0x9F><0x98>", "cut after three of four bytes");
-	SHOWS("\xe2\x82(", TEXT_ONE_LINE, "<0xE2><0x82>(", "a sequence broken by ASCII keeps the ASCII");
-	SHOWS("\xe2\x1b[m", TEXT_ONE_LINE, "<0xE2><U+001B>[m", "a sequence broken by ESC hides no ESC");
-	SHOWS("\xc3\xc3\xa9", TEXT_ONE_LINE, "<0xC3>\xc3\xa9", "a lead byte before a whole sequence");
+	SHOWS("\xe2\x82(", TEXT_ONE_LINE, "<0xE2><0x82>(",
+		"a sequence broken by ASCII keeps the ASCII");
+	SHOWS("\xe2\x1b[m", TEXT_ONE_LINE, "<0xE2><U+001B>[m",
+		"a sequence broken by ESC hides no ESC");
+	SHOWS("\xc3\xc3\xa9", TEXT_ONE_LINE, "<0xC3>\xc3\xa9",
+		"a lead byte before a whole sequence");
 }
 
 /* Every code point decodes to itself, and the decoder tells what is cut from what is wrong. */
@@ -160,7 +178,8 @@ static void test_decode(void)
 	char raw[5];
 
 	for (uint32_t c = 0; c <= 0x10ffff; c++) {
-		size_t size = encode(c, raw), got = text_decode((unsigned char *)raw, size, &value, NULL);
+		size_t size = encode(c, raw),
+		       got = text_decode((unsigned char *)raw, size, &value, NULL);
 		bool surrogate = c >= 0xd800 && c <= 0xdfff;
 
 		if (surrogate ? got != 0 : got != size || value != c)
@@ -170,7 +189,9 @@ static void test_decode(void)
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		bool truncated = !bad[i].truncated;
 
-		ok(text_decode((const unsigned char *)bad[i].bytes, bad[i].length, &value, &truncated) == 0 && truncated == bad[i].truncated,
+		ok(text_decode((const unsigned char *)bad[i].bytes, bad[i].length, &value,
+			   &truncated) == 0 &&
+				truncated == bad[i].truncated,
 			"%s is %s", bad[i].name, bad[i].truncated ? "cut" : "wrong");
 	}
 }
@@ -179,15 +200,25 @@ static void test_cut(void)
 {
 	char out[12];
 
-	is_str(text_visible_into(out, sizeof out, "hello worl", 10, TEXT_ONE_LINE), "hello worl", "what fits is whole");
-	is_str(text_visible_into(out, sizeof out, "hello world", 11, TEXT_ONE_LINE), "hello world", "what fits to the last byte is whole");
-	is_str(text_visible_into(out, sizeof out, "hello world!", 12, TEXT_ONE_LINE), "hello wo...", "what does not is cut and marked");
-	is_str(text_visible_into(out, sizeof out, "hello w\xc3\xa9ll", 12, TEXT_ONE_LINE), "hello w...", "and never inside a character");
-	is_str(text_visible_into(out, sizeof out, "12345\x1b" "678", 9, TEXT_ONE_LINE), "12345...", "nor inside a shown form");
-	is_str(text_visible_into(out, 3, "abcdef", 6, TEXT_ONE_LINE), "ab", "too small for the mark");
+	is_str(text_visible_into(out, sizeof out, "hello worl", 10, TEXT_ONE_LINE), "hello worl",
+		"what fits is whole");
+	is_str(text_visible_into(out, sizeof out, "hello world", 11, TEXT_ONE_LINE), "hello world",
+		"what fits to the last byte is whole");
+	is_str(text_visible_into(out, sizeof out, "hello world!", 12, TEXT_ONE_LINE), "hello wo...",
+		"what does not is cut and marked");
+	is_str(text_visible_into(out, sizeof out, "hello w\xc3\xa9ll", 12, TEXT_ONE_LINE),
+		"hello w...", "and never inside a character");
+	is_str(text_visible_into(out, sizeof out,
+		       "12345\x1b"
+		       "678",
+		       9, TEXT_ONE_LINE),
+		"12345...", "nor inside a shown form");
+	is_str(text_visible_into(out, 3, "abcdef", 6, TEXT_ONE_LINE), "ab",
+		"too small for the mark");
 	is_str(text_visible_into(out, 1, "abc", 3, TEXT_ONE_LINE), "", "room for the NUL only");
 	out[0] = 'x';
-	ok(text_visible_into(out, 0, "abc", 3, TEXT_ONE_LINE) == out && out[0] == 'x', "no room, nothing written");
+	ok(text_visible_into(out, 0, "abc", 3, TEXT_ONE_LINE) == out && out[0] == 'x',
+		"no room, nothing written");
 }
 
 static void test_bounded(void)

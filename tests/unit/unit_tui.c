@@ -32,7 +32,9 @@ static void is_string(const char *json, const char *wanted, size_t length)
 {
 	struct buffer out = BUFFER_INIT;
 
-	ok(value_string(slice(json), &out) && out.length == length && (length == 0 || memcmp(out.data, wanted, length) == 0), "the string %s", json);
+	ok(value_string(slice(json), &out) && out.length == length &&
+			(length == 0 || memcmp(out.data, wanted, length) == 0),
+		"the string %s", json);
 	buffer_free(&out);
 }
 
@@ -47,10 +49,14 @@ static void test_values(void)
 	is_string("\"a\\n\\t\\\"\\\\\\/\\u0041\"", "a\n\t\"\\/A", 7);
 	is_string("\"\\u0000x\"", "\0x", 2);
 	is_string("\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80", 4);
-	ok(!value_string(slice("5"), &out) && !value_string(slice("\""), &out) && !value_string((struct json_slice){ NULL, 0 }, &out), "what is no string");
+	ok(!value_string(slice("5"), &out) && !value_string(slice("\""), &out) &&
+			!value_string((struct json_slice){ NULL, 0 }, &out),
+		"what is no string");
 	array.length -= 1;
 	for (; value_item(array, &at, &item); count++)
-		ok(count < 5 && item.length == strlen(wanted[count]) && memcmp(item.text, wanted[count], item.length) == 0, "item %zu: %.*s", count, (int)item.length, item.text);
+		ok(count < 5 && item.length == strlen(wanted[count]) &&
+				memcmp(item.text, wanted[count], item.length) == 0,
+			"item %zu: %.*s", count, (int)item.length, item.text);
 	is_int(count, 5, "items");
 	at = 0;
 	ok(!value_item(slice("[]"), &at, &item), "an empty array");
@@ -59,10 +65,12 @@ static void test_values(void)
 	is_int(value_time(slice("\"1970-01-01T00:00:01.5Z\"")), 1500000000, "a time");
 	is_int(value_time(slice("\"nonsense\"")), 0, "no time");
 	value_bytes(slice("{\"text\":\"\xef\xbf\xbd\",\"text_b64\":\"/w==\"}"), "text", &out);
-	ok(out.length == 1 && (unsigned char)out.data[0] == 0xff, "bytes come from base64 where that is");
+	ok(out.length == 1 && (unsigned char)out.data[0] == 0xff,
+		"bytes come from base64 where that is");
 	out.length = 0;
 	value_safe_json(slice("{\"a\":\"\xe2\x80\xae\xf3\xa0\x80\x81\x7f\xc2\x9b\"}"), &out);
-	is_str(out.data, "{\"a\":\"\\u202e\\udb40\\udc01\\u007f\\u009b\"}", "JSON that hides nothing");
+	is_str(out.data, "{\"a\":\"\\u202e\\udb40\\udc01\\u007f\\u009b\"}",
+		"JSON that hides nothing");
 	buffer_free(&out);
 }
 
@@ -72,9 +80,12 @@ static void test_cells(void)
 	struct buffer out = BUFFER_INIT;
 
 	cells_resize(&c, 3, 10);
-	is_int(cells_text(&c, 0, 0, 10, STYLE_PLAIN, "\xe6\xbc\xa2\xe5\xad\x97x"), 5, "wide characters take two");
-	is_int(cells_text(&c, 1, 8, 10, STYLE_PLAIN, "a\xe6\xbc\xa2"), 1, "one that has no room is left out");
-	is_int(cells_text(&c, 2, 0, 10, STYLE_PLAIN, "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81z"), 2, "marks take none");
+	is_int(cells_text(&c, 0, 0, 10, STYLE_PLAIN, "\xe6\xbc\xa2\xe5\xad\x97x"), 5,
+		"wide characters take two");
+	is_int(cells_text(&c, 1, 8, 10, STYLE_PLAIN, "a\xe6\xbc\xa2"), 1,
+		"one that has no room is left out");
+	is_int(cells_text(&c, 2, 0, 10, STYLE_PLAIN, "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81z"),
+		2, "marks take none");
 	is_int(c.at[20].text[3], 0x301, "three marks stay");
 	is_int(c.at[21].text[0], 'z', "and what follows stands beside them");
 	cells_text(&c, 0, 1, 1, STYLE_PLAIN, "y");
@@ -85,12 +96,14 @@ static void test_cells(void)
 	cells_text(&c, 0, 10, 5, STYLE_PLAIN, "x");
 	cells_text(&c, 0, 0, -5, STYLE_PLAIN, "x");
 	cells_write(&c, &out);
-	ok(strstr(out.data, "?[2J?") != NULL, "what acts on a terminal is a question mark: %s", out.data);
+	ok(strstr(out.data, "?[2J?") != NULL, "what acts on a terminal is a question mark: %s",
+		out.data);
 	is_int(cells_put(&c, 0, 0, 10, STYLE_PLAIN, "abcdef", 6, 4), 2, "skipping");
 	is_int(cells_width("a\tb", 3), 9, "tabs");
 	is_int(cells_fit("\xe6\xbc\xa2\xe5\xad\x97", 6, 3), 3, "as much as fits");
 	is_int(cells_fit("\xe6\xbc\xa2\xe5\xad\x97", 6, 1), 3, "at least one");
-	ok(cells_resize(&c, 100000, -5) && c.rows == CELLS_ROWS_MAX && c.columns == 0, "sizes are clamped");
+	ok(cells_resize(&c, 100000, -5) && c.rows == CELLS_ROWS_MAX && c.columns == 0,
+		"sizes are clamped");
 	cells_free(&c);
 	buffer_free(&out);
 }
@@ -103,16 +116,28 @@ static void test_breaking(void)
 	char text[64];
 
 	is_str(cells_middle(text, sizeof text, "short", 5), "short", "what fits stays");
-	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 10), "begi.._end", "a middle is left out");
-	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 11), "begin.._end", "of an odd width, too");
-	is_str(cells_middle(text, sizeof text, "abcde\xcc\x81" "fghij\xcc\x81z", 6), "ab..j\xcc\x81z", "a mark stays with its base");
-	is_str(cells_middle(text, sizeof text, "abcde\xcc\x81" "z", 5), "ab..z", "or goes with it");
-	is_str(cells_middle(text, sizeof text, WIDE, 8), "\xe6\xbc\xa2..\xe6\xbc\xa2", "wide characters are not halved");
+	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 10), "begi.._end",
+		"a middle is left out");
+	is_str(cells_middle(text, sizeof text, "beginning_middle_end", 11), "begin.._end",
+		"of an odd width, too");
+	is_str(cells_middle(text, sizeof text,
+		       "abcde\xcc\x81"
+		       "fghij\xcc\x81z",
+		       6),
+		"ab..j\xcc\x81z", "a mark stays with its base");
+	is_str(cells_middle(text, sizeof text,
+		       "abcde\xcc\x81"
+		       "z",
+		       5),
+		"ab..z", "or goes with it");
+	is_str(cells_middle(text, sizeof text, WIDE, 8), "\xe6\xbc\xa2..\xe6\xbc\xa2",
+		"wide characters are not halved");
 	is_int(cells_rows("", 0, 10), 1, "nothing takes a row");
 	is_int(cells_rows("one two three", 13, 8), 2, "words stay whole");
 	is_int(cells_rows("wwwwwwwwwwwwwwwww", 17, 8), 3, "but for such as are too long");
 	cells_resize(&c, 3, 12);
-	is_int(cells_wrap(&c, 0, 2, 1, 8, STYLE_PLAIN, "one two three four five", 23), 2, "no more rows than there are");
+	is_int(cells_wrap(&c, 0, 2, 1, 8, STYLE_PLAIN, "one two three four five", 23), 2,
+		"no more rows than there are");
 	cells_write(&c, &out);
 	is_str(out.data, " one two\n three ..\n\n", "and it says that there is more");
 	cells_free(&c);
@@ -127,7 +152,10 @@ static void test_taking(void)
 
 	buffer_add_text(&list, "[");
 	for (int i = 0; i < 100; i++)
-		buffer_printf(&list, "%s{\"name\":\"t%d\",\"user\":\"u\",\"hash\":\"0123456789abcdef\",\"version\":%d,\"description\":\"%0800d\"}", i ? "," : "", i, i, 0);
+		buffer_printf(&list,
+			"%s{\"name\":\"t%d\",\"user\":\"u\",\"hash\":\"0123456789abcdef\","
+			"\"version\":%d,\"description\":\"%0800d\"}",
+			i ? "," : "", i, i, 0);
 	buffer_add_text(&list, "]");
 	tools_take(&t, &t.pending, (struct json_slice){ list.data, list.length });
 	is_int((long)t.pending.count, 100, "all of a list");
@@ -138,8 +166,13 @@ static void test_taking(void)
 	for (steps = 1; !tools_step(&t, 4000); steps++)
 		continue;
 	ok(steps > 10 && !tools_is_taking(&t), "many slices are: %d", steps);
-	ok(t.pending.count == 100 && tools_marked(&t.pending) == 2 && t.pending.at[7].marked && t.pending.at[9].marked, "marks stay, those that were put on meanwhile too");
-	ok(t.pending.at[99].version == 99 && strncmp(t.pending.at[99].description, "0000", 4) == 0 && strlen(t.pending.at[99].description) < sizeof t.pending.at->description, "members");
+	ok(t.pending.count == 100 && tools_marked(&t.pending) == 2 && t.pending.at[7].marked &&
+			t.pending.at[9].marked,
+		"marks stay, those that were put on meanwhile too");
+	ok(t.pending.at[99].version == 99 &&
+			strncmp(t.pending.at[99].description, "0000", 4) == 0 &&
+			strlen(t.pending.at[99].description) < sizeof t.pending.at->description,
+		"members");
 	tools_begin(&t, &t.pending, (struct json_slice){ list.data, list.length });
 	tools_step(&t, 4000);
 	tools_free(&t);
@@ -160,7 +193,8 @@ static void test_pages(void)
 		lines_print(&l, STYLE_PLAIN, "line %d", i);
 	lines_foreign(&l, STYLE_PLAIN, "x\x1by", 3, 0);
 	page_write(&p, &out);
-	ok(out.length > 5000 && memcmp(out.data, wide, 5000) == 0 && out.data[5000] == '\n', "a long line comes out as one line");
+	ok(out.length > 5000 && memcmp(out.data, wide, 5000) == 0 && out.data[5000] == '\n',
+		"a long line comes out as one line");
 	cells_resize(&c, 10, 40);
 	page_draw(&p, &c, 0, 10, "");
 	ok(!p.saw_end, "the end was not seen yet");
@@ -171,7 +205,8 @@ static void test_pages(void)
 	ok(!p.follow, "moving up lets go");
 	page_move(&p, ACTION_DOWN, 10, 40);
 	ok(p.follow, "moving to the end follows");
-	ok(page_find(&p, "LINE 7", 1, true) && memcmp(page_line(&p, p.top)->text, "line 7", 6) == 0, "found, whatever the case");
+	ok(page_find(&p, "LINE 7", 1, true) && memcmp(page_line(&p, p.top)->text, "line 7", 6) == 0,
+		"found, whatever the case");
 	ok(!page_find(&p, "nowhere", -1, false), "not found");
 	for (int columns = 1; columns < 60; columns++)
 		for (int rows = 1; rows < 5; rows++) {
@@ -215,8 +250,11 @@ static void test_lists(void)
 static void add(struct log *l, int number, const char *type, const char *path)
 {
 	char text[400];
-	int length = snprintf(text, sizeof text, "{\"sequence\":%d,\"type\":\"%s\",\"subject\":\"a\",\"time\":\"2026-01-01T00:00:00Z\",\"data\":{\"path\":\"%s\",\"flags\":[\"read\"],\"text\":\"%s\",\"rule\":\"r\"}}", number,
-			      type, path, path);
+	int length = snprintf(text, sizeof text,
+		"{\"sequence\":%d,\"type\":\"%s\",\"subject\":\"a\",\"time\":\"2026-01-01T00:00:"
+		"00Z\",\"data\":{\"path\":\"%s\",\"flags\":[\"read\"],\"text\":\"%s\",\"rule\":"
+		"\"r\"}}",
+		number, type, path, path);
 
 	log_add(l, (struct json_slice){ text, (size_t)length });
 }
@@ -226,11 +264,11 @@ static void add_at(struct log *l, int number, int ms)
 {
 	char text[200];
 	int length = snprintf(text, sizeof text,
-			      "{\"sequence\":%d,\"type\":\"%s\",\"subject\":\"a\","
-			      "\"time\":\"2026-01-01T00:00:%02d.%03dZ\","
-			      "\"data\":{\"text\":\"%.*s\"}}",
-			      number, number % 2 ? "fs.denied" : "output.stdout",
-			      ms / 1000, ms % 1000, number % 7, "xxxxxxx");
+		"{\"sequence\":%d,\"type\":\"%s\",\"subject\":\"a\","
+		"\"time\":\"2026-01-01T00:00:%02d.%03dZ\","
+		"\"data\":{\"text\":\"%.*s\"}}",
+		number, number % 2 ? "fs.denied" : "output.stdout", ms / 1000, ms % 1000,
+		number % 7, "xxxxxxx");
 
 	log_add(l, (struct json_slice){ text, (size_t)length });
 }
@@ -303,24 +341,32 @@ static void test_log(void)
 	is_int(log_rows(l), 100, "rows that have the words");
 	log_filter(l, "deny !special", "");
 	is_int(log_rows(l), 400, "rows that have not");
-	ok(log_serial(l, log_row_of(l, 502)) == 503, "the row of an event that is none is the next one");
+	ok(log_serial(l, log_row_of(l, 502)) == 503,
+		"the row of an event that is none is the next one");
 	log_filter(l, "", "b");
 	is_int(log_rows(l), 0, "of another subject");
 	log_filter(l, "", "");
 	for (int i = 1001; i <= 200000; i++)
 		add(l, i, "output.stdout", "more");
-	ok(log_first(l) > 1000 && log_next(l) == 200001 && log_rows(l) == log_next(l) - log_first(l), "the oldest go");
-	ok(log_entry(l, 5) == NULL && log_entry(l, 200000)->sequence == 200000, "what went is gone");
+	ok(log_first(l) > 1000 && log_next(l) == 200001 &&
+			log_rows(l) == log_next(l) - log_first(l),
+		"the oldest go");
+	ok(log_entry(l, 5) == NULL && log_entry(l, 200000)->sequence == 200000,
+		"what went is gone");
 	kept = log_first(l) + 10;
 	log_protect(l, kept);
 	for (int i = 200001; i <= 300000; i++)
 		add(l, i, "output.stdout", "more");
-	ok(log_entry(l, kept) != NULL && log_unkept(l) > 0, "what is protected stays, and what had no place is counted");
+	ok(log_entry(l, kept) != NULL && log_unkept(l) > 0,
+		"what is protected stays, and what had no place is counted");
 	kept = log_unkept(l);
 	log_protect(l, 0);
-	log_describe(log_entry(l, log_next(l) - 1)->row, log_event(l, log_entry(l, log_next(l) - 1)), &text);
+	log_describe(log_entry(l, log_next(l) - 1)->row,
+		log_event(l, log_entry(l, log_next(l) - 1)), &text);
 	is_int(strtoull(text.data, NULL, 10), kept, "a row says how many");
-	ok(log_matches("A !z", "cab") && !log_matches("a !c", "cab") && log_matches("", "x") && log_matches("!", "!"), "filters");
+	ok(log_matches("A !z", "cab") && !log_matches("a !c", "cab") && log_matches("", "x") &&
+			log_matches("!", "!"),
+		"filters");
 	buffer_free(&text);
 	log_free(l);
 }
@@ -354,11 +400,16 @@ static void test_rest(void)
 	is_int(keys_named("next-view", 9, IN_HELP), ACTION_NEXT_VIEW, "by name");
 	for (int where = 1; where <= IN_HELP; where <<= 1)
 		for (int a = 1; a < ACTION_COUNT; a++)
-			for (const char *at = key_texts[a].where & (unsigned)where ? key_texts[a].keys : ""; *at; at += strspn(at, " ")) {
+			for (const char *at = key_texts[a].where & (unsigned)where
+					? key_texts[a].keys
+					: "";
+				*at; at += strspn(at, " ")) {
 				size_t length = keys_read(at, &key);
 
-				if (length == 0 || keys_action(key, (enum where)where) != (enum action)a)
-					ok(false, "each key means one thing in view %d: %s", where, at);
+				if (length == 0 ||
+					keys_action(key, (enum where)where) != (enum action)a)
+					ok(false, "each key means one thing in view %d: %s", where,
+						at);
 				at += length ? length : 1;
 			}
 	cells_free(&c);
@@ -370,7 +421,10 @@ static void test_runs(void)
 
 	if (!r)
 		return;
-	runs_apply_list(r, slice("[{\"execution_id\":\"a1\",\"method\":\"sandbox.run\",\"state\":\"running\"},{\"execution_id\":\"b2\",\"method\":\"tool.spawn\",\"state\":\"running\"}]"));
+	runs_apply_list(r,
+		slice("[{\"execution_id\":\"a1\",\"method\":\"sandbox.run\",\"state\":\"running\"},"
+		      "{\"execution_id\":\"b2\",\"method\":\"tool.spawn\",\"state\":\"running\"}"
+		      "]"));
 	is_int((int)runs_count(r), 1, "what runs nothing is no row");
 	runs_apply_list(r, slice("[]"));
 	ok(runs_newest(r) && !run_is_live(runs_newest(r)), "a run that is listed no more is gone");

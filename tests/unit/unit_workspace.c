@@ -26,7 +26,8 @@ static void make_chain(int top, const char *first)
 
 	for (int i = 0; i < DEEP; i++) {
 		const char *name = i == 0 ? first : "e";
-		int next = mkdirat(at, name, 0755) == 0 ? openat(at, name, O_RDONLY | O_DIRECTORY) : -1;
+		int next = mkdirat(at, name, 0755) == 0 ? openat(at, name, O_RDONLY | O_DIRECTORY)
+							: -1;
 
 		if (next < 0)
 			exit(2);
@@ -57,7 +58,8 @@ static void check_scratch(void)
 
 	is_int(scratch_check(without, &err), -1, "a layer without attributes is refused");
 	is_int(err.code, FAILURE_MOUNT_DENIED, "by this failure");
-	ok(strstr(err.context, "6.6") != NULL, "which says which kernels have them: %s", err.context);
+	ok(strstr(err.context, "6.6") != NULL, "which says which kernels have them: %s",
+		err.context);
 	close(without);
 }
 
@@ -72,7 +74,8 @@ int main(void)
 	is_int(workspace_empty(top), 0, "names that are used here are taken");
 	is_int(rmdir(path), 0, "it is empty");
 	top = make_top(other);
-	if (mkdirat(top, "locked", 0755) != 0 || mkdirat(top, "locked/in", 0755) != 0 || fchmodat(top, "locked", 0500, 0) != 0 || fchmod(top, 0) != 0)
+	if (mkdirat(top, "locked", 0755) != 0 || mkdirat(top, "locked/in", 0755) != 0 ||
+		fchmodat(top, "locked", 0500, 0) != 0 || fchmod(top, 0) != 0)
 		return 2;
 	close(top);
 	is_int(workspace_remove(other), 0, "one that was locked, and what is in it");

@@ -27,12 +27,12 @@
 #include "fs/view/view.h"
 
 struct fuse_client {
-	int socket, events;   /* events: our end of the server's socket */
+	int socket, events; /* events: our end of the server's socket */
 	pid_t server;
 	uint64_t unique;
-	unsigned stores;      /* FUSE_NOTIFY_STORE messages so far, and what the last one brought */
+	unsigned stores; /* FUSE_NOTIFY_STORE messages so far, and what the last one brought */
 	char stored[64];
-	size_t length;        /* of the last answer's data */
+	size_t length; /* of the last answer's data */
 	char answer[2 << 20] __attribute__((aligned(8)));
 };
 
@@ -40,11 +40,13 @@ struct fuse_client {
  * Gives the view to a server in a child. make() builds it there; its argument is the descriptor for
  * events.
  */
-static int fuse_client_start(struct fuse_client *c, struct view *(*make)(int events, const char *directory), const char *directory)
+static int fuse_client_start(struct fuse_client *c,
+	struct view *(*make)(int events, const char *directory), const char *directory)
 {
 	int device[2], events[2], size = 4 << 20;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, device) != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, events) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, device) != 0 ||
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, events) != 0)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		setsockopt(device[i], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
@@ -60,7 +62,10 @@ static int fuse_client_start(struct fuse_client *c, struct view *(*make)(int eve
 		close(device[0]);
 		close(events[0]);
 		v = make(events[1], directory);
-		status = v && server_open(v, device[1], &err) == 0 && server_serve(v, device[1], events[1]) == 0 ? 0 : 1;
+		status = v && server_open(v, device[1], &err) == 0 &&
+				server_serve(v, device[1], events[1]) == 0
+			? 0
+			: 1;
 		view_free(v);
 		exit(status); /* with exit handlers: a leak shows here */
 	}
@@ -73,11 +78,19 @@ static int fuse_client_start(struct fuse_client *c, struct view *(*make)(int eve
 }
 
 /* Sends a request without waiting. Returns its number, 0 when the server is gone. */
-static uint64_t fuse_send(struct fuse_client *c, uint32_t op, uint64_t node, const void *first, size_t first_length, const void *second, size_t second_length)
+static uint64_t fuse_send(struct fuse_client *c, uint32_t op, uint64_t node, const void *first,
+	size_t first_length, const void *second, size_t second_length)
 {
-	struct fuse_in_header head = { .len = (uint32_t)(sizeof head + first_length + second_length), .opcode = op, .unique = c->unique += 2, .nodeid = node,
-				       .uid = 1000, .gid = 1000, .pid = (uint32_t)getpid() };
-	struct iovec parts[3] = { { &head, sizeof head }, { (void *)first, first_length }, { (void *)second, second_length } };
+	struct fuse_in_header head = { .len = (uint32_t)(sizeof head + first_length +
+					       second_length),
+		.opcode = op,
+		.unique = c->unique += 2,
+		.nodeid = node,
+		.uid = 1000,
+		.gid = 1000,
+		.pid = (uint32_t)getpid() };
+	struct iovec parts[3] = { { &head, sizeof head }, { (void *)first, first_length },
+		{ (void *)second, second_length } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
 
 	return sendmsg(c->socket, &message, MSG_NOSIGNAL) < 0 ? 0 : head.unique;
@@ -99,11 +112,12 @@ static int fuse_receive(struct fuse_client *c, uint64_t unique)
 		if (got < (ssize_t)sizeof head)
 			return -1;
 		if (head.unique == 0 && head.error == FUSE_NOTIFY_STORE) {
-			size_t length = (size_t)got - sizeof head - sizeof(struct fuse_notify_store_out);
+			size_t length =
+				(size_t)got - sizeof head - sizeof(struct fuse_notify_store_out);
 
 			c->stores++;
 			snprintf(c->stored, sizeof c->stored, "%.*s", (int)length,
-				 c->answer + sizeof(struct fuse_notify_store_out));
+				c->answer + sizeof(struct fuse_notify_store_out));
 		}
 		if (head.unique != unique)
 			continue;
@@ -113,22 +127,27 @@ static int fuse_receive(struct fuse_client *c, uint64_t unique)
 	return -1;
 }
 
-static int fuse_ask(struct fuse_client *c, uint32_t op, uint64_t node, const void *first, size_t first_length, const void *second, size_t second_length)
+static int fuse_ask(struct fuse_client *c, uint32_t op, uint64_t node, const void *first,
+	size_t first_length, const void *second, size_t second_length)
 {
 	return fuse_receive(c, fuse_send(c, op, node, first, first_length, second, second_length));
 }
 
 static int fuse_client_init(struct fuse_client *c)
 {
-	struct fuse_init_in in = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION, .max_readahead = 131072,
-				   .flags = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES |
-					    FUSE_CACHE_SYMLINKS | FUSE_ATOMIC_O_TRUNC };
+	struct fuse_init_in in = { .major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_readahead = 131072,
+		.flags = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_DO_READDIRPLUS |
+			FUSE_READDIRPLUS_AUTO | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES |
+			FUSE_CACHE_SYMLINKS | FUSE_ATOMIC_O_TRUNC };
 
 	return fuse_ask(c, FUSE_INIT, 0, &in, sizeof in, NULL, 0);
 }
 
 /* Looks a name up; *node is its id (0: absent, and the kernel may remember it). */
-__attribute__((unused)) static int fuse_lookup(struct fuse_client *c, uint64_t parent, const char *name, struct fuse_entry_out *out)
+__attribute__((unused)) static int fuse_lookup(
+	struct fuse_client *c, uint64_t parent, const char *name, struct fuse_entry_out *out)
 {
 	int status = fuse_ask(c, FUSE_LOOKUP, parent, name, strlen(name) + 1, NULL, 0);
 

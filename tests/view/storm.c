@@ -34,7 +34,8 @@ static uint64_t chance(uint64_t below)
 	return state % below;
 }
 
-static const char *const NAMES[] = { "a", "b", "c", "secret.key", ".env", ".ssh", "id_rsa", "d", "mask", "link", "caf\xe9", "..", ".", "", "x/y", "zz", "new", "place" };
+static const char *const NAMES[] = { "a", "b", "c", "secret.key", ".env", ".ssh", "id_rsa", "d",
+	"mask", "link", "caf\xe9", "..", ".", "", "x/y", "zz", "new", "place" };
 
 static const char *any_name(char *buffer, size_t size)
 {
@@ -61,7 +62,8 @@ static struct view *make_view(int events, const char *where)
 	policy_mask(policy, "mask:1", path, "stand-in", 8);
 	policy_hide_secrets(policy);
 	v = view_new(policy, event_sink_new(events, true), 1000, 1000);
-	if (!v || view_add_tree(v, open(where, O_PATH | O_CLOEXEC), where, false) < 0 || view_add_place(v, 0, "new/place", false) < 0)
+	if (!v || view_add_tree(v, open(where, O_PATH | O_CLOEXEC), where, false) < 0 ||
+		view_add_place(v, 0, "new/place", false) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
 	return v;
@@ -88,7 +90,8 @@ static void churn(void)
 			rename(a, b);
 			break;
 		case 2:
-			if (!strstr(a, ".key") && !strstr(a, "id_") && !strstr(a, ".env") && link(a, b) != 0)
+			if (!strstr(a, ".key") && !strstr(a, "id_") && !strstr(a, ".env") &&
+				link(a, b) != 0)
 				unlink(b);
 			break;
 		case 3:
@@ -103,7 +106,8 @@ static void churn(void)
 				unlink(b);
 			break;
 		default:
-			fd = open(a, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644);
+			fd = open(
+				a, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644);
 			if (fd >= 0 && write(fd, "visible bytes", 13) < 0)
 				unlink(a);
 			if (fd >= 0)
@@ -137,7 +141,8 @@ static void use(uint64_t node, bool directory)
 {
 	struct fuse_open_in in = { .flags = O_RDONLY };
 	struct fuse_open_out out;
-	int status = fuse_ask(&client, directory ? FUSE_OPENDIR : FUSE_OPEN, node, &in, sizeof in, NULL, 0);
+	int status = fuse_ask(
+		&client, directory ? FUSE_OPENDIR : FUSE_OPEN, node, &in, sizeof in, NULL, 0);
 
 	asked++;
 	if (status != 0) {
@@ -146,22 +151,30 @@ static void use(uint64_t node, bool directory)
 	}
 	memcpy(&out, client.answer, sizeof out);
 	for (uint64_t i = chance(5); i > 0; i--) {
-		struct fuse_read_in read_in = { .fh = out.fh, .offset = chance(3) ? 0 : chance(20000), .size = (uint32_t)chance(70000) };
+		struct fuse_read_in read_in = { .fh = out.fh,
+			.offset = chance(3) ? 0 : chance(20000),
+			.size = (uint32_t)chance(70000) };
 
 		asked++;
-		if (fuse_ask(&client, directory ? (chance(2) ? FUSE_READDIR : FUSE_READDIRPLUS) : FUSE_READ, node, &read_in, sizeof read_in, NULL, 0) == 0) {
+		if (fuse_ask(&client,
+			    directory ? (chance(2) ? FUSE_READDIR : FUSE_READDIRPLUS) : FUSE_READ,
+			    node, &read_in, sizeof read_in, NULL, 0) == 0) {
 			answered++;
 			leaked += memmem(client.answer, client.length, "hidden bytes", 12) != NULL;
-			leaked += directory && memmem(client.answer, client.length, ".key", 4) != NULL;
+			leaked += directory &&
+				memmem(client.answer, client.length, ".key", 4) != NULL;
 		}
 	}
-	fuse_ask(&client, directory ? FUSE_RELEASEDIR : FUSE_RELEASE, node, &(struct fuse_release_in){ .fh = out.fh }, sizeof(struct fuse_release_in), NULL, 0);
+	fuse_ask(&client, directory ? FUSE_RELEASEDIR : FUSE_RELEASE, node,
+		&(struct fuse_release_in){ .fh = out.fh }, sizeof(struct fuse_release_in), NULL, 0);
 }
 
 static bool step(void)
 {
-	static const uint32_t OPS[] = { FUSE_LOOKUP, FUSE_LOOKUP, FUSE_LOOKUP, FUSE_GETATTR, FUSE_READLINK, FUSE_ACCESS, FUSE_STATFS, FUSE_MKDIR, FUSE_UNLINK, FUSE_RMDIR, FUSE_CREATE,
-					FUSE_SYMLINK, FUSE_MKNOD, FUSE_RENAME, FUSE_LINK, FUSE_SETATTR, FUSE_SETXATTR, FUSE_GETXATTR, FUSE_FLUSH, FUSE_FSYNC, FUSE_RENAME2 };
+	static const uint32_t OPS[] = { FUSE_LOOKUP, FUSE_LOOKUP, FUSE_LOOKUP, FUSE_GETATTR,
+		FUSE_READLINK, FUSE_ACCESS, FUSE_STATFS, FUSE_MKDIR, FUSE_UNLINK, FUSE_RMDIR,
+		FUSE_CREATE, FUSE_SYMLINK, FUSE_MKNOD, FUSE_RENAME, FUSE_LINK, FUSE_SETATTR,
+		FUSE_SETXATTR, FUSE_GETXATTR, FUSE_FLUSH, FUSE_FSYNC, FUSE_RENAME2 };
 	uint64_t node = chance(10) ? known[chance(KNOWN)] : chance(1000);
 	uint32_t op = OPS[chance(sizeof OPS / sizeof *OPS)];
 	char name[300], body[256];
@@ -176,7 +189,8 @@ static bool step(void)
 		struct fuse_forget_in forget = { .nlookup = chance(4) };
 
 		/* has no answer */
-		fuse_send(&client, FUSE_FORGET, node == 1 ? 0 : node, &forget, sizeof forget, NULL, 0);
+		fuse_send(&client, FUSE_FORGET, node == 1 ? 0 : node, &forget, sizeof forget, NULL,
+			0);
 		return true;
 	}
 	if (op == FUSE_LOOKUP || op == FUSE_UNLINK || op == FUSE_RMDIR) {
@@ -239,7 +253,8 @@ static void put_hidden(const char *name)
 
 int main(void)
 {
-	const char *base = getenv("TMPDIR"), *seconds = getenv("STORM_SECONDS"), *seed = getenv("STORM_SEED");
+	const char *base = getenv("TMPDIR"), *seconds = getenv("STORM_SECONDS"),
+		   *seed = getenv("STORM_SEED");
 	char path[512], link_path[512];
 	time_t stop;
 	pid_t other;
@@ -263,7 +278,8 @@ int main(void)
 	snprintf(link_path, sizeof link_path, "%s/zz", place);
 	if (link(path, link_path) != 0)
 		return 2;
-	ok(fuse_client_start(&client, make_view, place) == 0 && fuse_client_init(&client) == 0, "the server answers");
+	ok(fuse_client_start(&client, make_view, place) == 0 && fuse_client_init(&client) == 0,
+		"the server answers");
 	other = fork();
 	if (other == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -282,7 +298,8 @@ int main(void)
 	}
 	kill(other, SIGKILL);
 	waitpid(other, &status, 0);
-	ok(alive, "the server answered to the end: %lu requests, %lu with success, %lu refused", asked, answered, failed);
+	ok(alive, "the server answered to the end: %lu requests, %lu with success, %lu refused",
+		asked, answered, failed);
 	ok(answered > 100, "and much of it was real work");
 	ok(leaked == 0, "nothing hidden was read or listed, and every event was whole");
 	status = fuse_client_end(&client);

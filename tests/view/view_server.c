@@ -102,10 +102,12 @@ static struct view *make_view(int events, const char *where)
 	policy_mask(policy, "mask:1", path, "stand-in\n", 9);
 	policy_hide_secrets(policy);
 	v = view_new(policy, sink, 1000, 1000);
-	if (!v || view_add_tree(v, open(where, O_PATH | O_CLOEXEC), where, false) < 0 || view_skip_tree(v) < 0)
+	if (!v || view_add_tree(v, open(where, O_PATH | O_CLOEXEC), where, false) < 0 ||
+		view_skip_tree(v) < 0)
 		return NULL;
 	snprintf(path, sizeof path, "%s/plain", where);
-	if (view_add_tree(v, open(path, O_PATH | O_CLOEXEC), path, false) < 0 || view_add_place(v, 0, "new/place", true) < 0)
+	if (view_add_tree(v, open(path, O_PATH | O_CLOEXEC), path, false) < 0 ||
+		view_add_place(v, 0, "new/place", true) < 0)
 		return NULL;
 	v->proc = open("/proc", O_PATH | O_CLOEXEC);
 	return v;
@@ -130,21 +132,33 @@ static void test_lookup(void)
 
 	ok(top != 0, "the first named tree");
 	ok(fuse_lookup(&client, 1, "1", &e) == ENOENT, "a number that was left out");
-	ok(fuse_lookup(&client, 1, "00", &e) == ENOENT && fuse_lookup(&client, 1, "9", &e) == ENOENT && fuse_lookup(&client, 1, "x", &e) == ENOENT, "no other name at the top");
+	ok(fuse_lookup(&client, 1, "00", &e) == ENOENT &&
+			fuse_lookup(&client, 1, "9", &e) == ENOENT &&
+			fuse_lookup(&client, 1, "x", &e) == ENOENT,
+		"no other name at the top");
 	ok(fuse_lookup(&client, 1, "2", &e) == 0 && S_ISREG(e.attr.mode), "a named file");
-	ok(fuse_lookup(&client, top, "plain", &e) == 0 && e.attr.size == 10 && e.attr.uid == 1000, "a file with the owner that exists inside");
-	ok(fuse_lookup(&client, sub, "twin", &twin) == 0 && twin.attr.ino == e.attr.ino && twin.nodeid != e.nodeid, "a hard link has the same number");
+	ok(fuse_lookup(&client, top, "plain", &e) == 0 && e.attr.size == 10 && e.attr.uid == 1000,
+		"a file with the owner that exists inside");
+	ok(fuse_lookup(&client, sub, "twin", &twin) == 0 && twin.attr.ino == e.attr.ino &&
+			twin.nodeid != e.nodeid,
+		"a hard link has the same number");
 	ok(fuse_lookup(&client, top, ".ssh", &e) == ENOENT, "a secret directory is absent");
 	ok(fuse_lookup(&client, top, ".env", &e) == ENOENT, "a secret file is absent");
-	ok(fuse_lookup(&client, sub, "innocent", &e) == ENOENT, "a hard link to a secret is absent, though nobody has asked for the secret itself");
-	ok(fuse_lookup(&client, top, "missing", &e) == 0 && e.nodeid == 0 && e.entry_valid > 0, "what does not exist may be remembered as absent");
-	ok(fuse_lookup(&client, top, "caf\xe9", &e) == 0 && e.nodeid != 0, "a name that is not UTF-8");
-	ok(fuse_lookup(&client, sub, "mask", &e) == 0 && e.attr.size == 9, "a stand-in for a file that the host has not");
-	ok(walk_to("0/walk/hidden") != 0, "a hidden directory that leads to something named can be walked");
+	ok(fuse_lookup(&client, sub, "innocent", &e) == ENOENT,
+		"a hard link to a secret is absent, though nobody has asked for the secret itself");
+	ok(fuse_lookup(&client, top, "missing", &e) == 0 && e.nodeid == 0 && e.entry_valid > 0,
+		"what does not exist may be remembered as absent");
+	ok(fuse_lookup(&client, top, "caf\xe9", &e) == 0 && e.nodeid != 0,
+		"a name that is not UTF-8");
+	ok(fuse_lookup(&client, sub, "mask", &e) == 0 && e.attr.size == 9,
+		"a stand-in for a file that the host has not");
+	ok(walk_to("0/walk/hidden") != 0,
+		"a hidden directory that leads to something named can be walked");
 	ok(walk_to("0/walk/hidden/named/file") != 0, "to what is named");
 	ok(walk_to("0/walk/hidden/other") == 0, "and to nothing else");
 	ok(walk_to("0/new/place") != 0, "a place to mount on that the host has not");
-	ok(fuse_lookup(&client, walk_to("0/plain"), "x", &e) == ENOTDIR, "below a file there is nothing");
+	ok(fuse_lookup(&client, walk_to("0/plain"), "x", &e) == ENOTDIR,
+		"below a file there is nothing");
 	ok(fuse_lookup(&client, 123456, "x", &e) == ESTALE, "an id that was never given out");
 }
 
@@ -160,8 +174,12 @@ static void test_names(void)
 	longest[255] = 'n';
 	longest[256] = '\0';
 	ok(fuse_lookup(&client, top, longest, &e) == ENAMETOOLONG, "256 are not");
-	ok(fuse_lookup(&client, top, "..", &e) == EINVAL && fuse_lookup(&client, top, ".", &e) == EINVAL, "dots are not names");
-	ok(fuse_lookup(&client, top, "../../../etc/passwd", &e) == EINVAL && fuse_lookup(&client, top, "sub/inner", &e) == EINVAL, "neither is what has a slash");
+	ok(fuse_lookup(&client, top, "..", &e) == EINVAL &&
+			fuse_lookup(&client, top, ".", &e) == EINVAL,
+		"dots are not names");
+	ok(fuse_lookup(&client, top, "../../../etc/passwd", &e) == EINVAL &&
+			fuse_lookup(&client, top, "sub/inner", &e) == EINVAL,
+		"neither is what has a slash");
 }
 
 static int open_node(uint64_t node, uint32_t flags, uint64_t *handle)
@@ -196,22 +214,35 @@ static void test_files(void)
 	char path[512], other[512];
 	struct fuse_entry_out e;
 
-	ok(open_node(node, O_RDONLY, &h) == 0 && read_node(node, h, 0, 4096) == 0 && client.length == 10 && memcmp(client.answer, "some text\n", 10) == 0, "a file's bytes");
-	ok(read_node(node, h, 5, 3) == 0 && client.length == 3 && memcmp(client.answer, "tex", 3) == 0, "from the middle");
+	ok(open_node(node, O_RDONLY, &h) == 0 && read_node(node, h, 0, 4096) == 0 &&
+			client.length == 10 && memcmp(client.answer, "some text\n", 10) == 0,
+		"a file's bytes");
+	ok(read_node(node, h, 5, 3) == 0 && client.length == 3 &&
+			memcmp(client.answer, "tex", 3) == 0,
+		"from the middle");
 	ok(read_node(node, h, 500, 3) == 0 && client.length == 0, "nothing beyond its end");
 	snprintf(path, sizeof path, "%s/plain", place);
-	ok(truncate(path, 2) == 0 && read_node(node, h, 0, 4096) == 0 && client.length == 2, "cut short on the host: fewer bytes and no crash");
+	ok(truncate(path, 2) == 0 && read_node(node, h, 0, 4096) == 0 && client.length == 2,
+		"cut short on the host: fewer bytes and no crash");
 	close_node(node, h);
-	ok(open_node(mask, O_RDONLY, &h) == 0 && read_node(mask, h, 0, 100) == 0 && memcmp(client.answer, "stand-in\n", 9) == 0 && client.length == 9, "a stand-in's bytes");
+	ok(open_node(mask, O_RDONLY, &h) == 0 && read_node(mask, h, 0, 100) == 0 &&
+			memcmp(client.answer, "stand-in\n", 9) == 0 && client.length == 9,
+		"a stand-in's bytes");
 	ok(read_node(mask, h, 100, 100) == 0 && client.length == 0, "and its end");
 	close_node(mask, h);
-	ok(open_node(named, O_RDONLY, &h) == 0 && read_node(named, h, 0, 100) == 0 && client.length == 2, "a file that was named by itself");
+	ok(open_node(named, O_RDONLY, &h) == 0 && read_node(named, h, 0, 100) == 0 &&
+			client.length == 2,
+		"a file that was named by itself");
 	close_node(named, h);
-	ok(open_node(node, O_WRONLY, &h) == EROFS && open_node(node, O_RDWR, &h) == EROFS && open_node(node, O_RDONLY | O_TRUNC, &h) == EROFS, "no way of opening writes");
+	ok(open_node(node, O_WRONLY, &h) == EROFS && open_node(node, O_RDWR, &h) == EROFS &&
+			open_node(node, O_RDONLY | O_TRUNC, &h) == EROFS,
+		"no way of opening writes");
 	put("other", "another file\n");
 	snprintf(other, sizeof other, "%s/other", place);
-	ok(rename(other, path) == 0 && open_node(node, O_RDONLY, &h) == ESTALE, "replaced on the host: the old node is stale, never the other file");
-	ok(fuse_lookup(&client, walk_to("0"), "plain", &e) == 0 && e.nodeid != node, "and the name has a new one");
+	ok(rename(other, path) == 0 && open_node(node, O_RDONLY, &h) == ESTALE,
+		"replaced on the host: the old node is stale, never the other file");
+	ok(fuse_lookup(&client, walk_to("0"), "plain", &e) == 0 && e.nodeid != node,
+		"and the name has a new one");
 }
 
 /*
@@ -226,17 +257,21 @@ static void test_stores(void)
 	put("fresh", "fresh\n");
 	node = walk_to("0/fresh");
 	before = client.stores;
-	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1 && strcmp(client.stored, "fresh\n") == 0,
-	   "a small file's bytes come with the answer to its first open");
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1 &&
+			strcmp(client.stored, "fresh\n") == 0,
+		"a small file's bytes come with the answer to its first open");
 	put("fresh", "other\n");
-	ok(open_node(node, O_RDONLY, &b) == 0 && client.stores == before + 1, "not while it is open elsewhere");
+	ok(open_node(node, O_RDONLY, &b) == 0 && client.stores == before + 1,
+		"not while it is open elsewhere");
 	close_node(node, a);
 	close_node(node, b);
-	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1, "nor again while the file is the same");
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 1,
+		"nor again while the file is the same");
 	close_node(node, a);
 	put("fresh", "third time\n");
-	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 2 && strcmp(client.stored, "third time\n") == 0,
-	   "but after it was changed");
+	ok(open_node(node, O_RDONLY, &a) == 0 && client.stores == before + 2 &&
+			strcmp(client.stored, "third time\n") == 0,
+		"but after it was changed");
 	close_node(node, a);
 }
 
@@ -256,19 +291,25 @@ static int list(uint64_t node, uint32_t size, bool plus, int *keys)
 		return -1;
 	memcpy(&opened, client.answer, sizeof opened);
 	in.fh = opened.fh;
-	while (fuse_ask(&client, plus ? FUSE_READDIRPLUS : FUSE_READDIR, node, &in, sizeof in, NULL, 0) == 0 && client.length > 0) {
+	while (fuse_ask(&client, plus ? FUSE_READDIRPLUS : FUSE_READDIR, node, &in, sizeof in, NULL,
+		       0) == 0 &&
+		client.length > 0) {
 		size_t length = client.length;
 
 		for (size_t at = 0; at < length;) {
-			struct fuse_dirent *d = (struct fuse_dirent *)(void *)(client.answer + at + (plus ? sizeof(struct fuse_entry_out) : 0));
+			struct fuse_dirent *d = (struct fuse_dirent *)(void *)(client.answer + at +
+				(plus ? sizeof(struct fuse_entry_out) : 0));
 
 			count++;
 			*keys += d->namelen > 4 && memcmp(d->name + d->namelen - 4, ".key", 4) == 0;
 			in.offset = d->off;
-			at += plus ? FUSE_DIRENTPLUS_SIZE((struct fuse_direntplus *)(void *)(client.answer + at)) : FUSE_DIRENT_SIZE(d);
+			at += plus ? FUSE_DIRENTPLUS_SIZE(
+					     (struct fuse_direntplus *)(void *)(client.answer + at))
+				   : FUSE_DIRENT_SIZE(d);
 		}
 	}
-	fuse_ask(&client, FUSE_RELEASEDIR, node, &(struct fuse_release_in){ .fh = opened.fh }, sizeof(struct fuse_release_in), NULL, 0);
+	fuse_ask(&client, FUSE_RELEASEDIR, node, &(struct fuse_release_in){ .fh = opened.fh },
+		sizeof(struct fuse_release_in), NULL, 0);
 	return count;
 }
 
@@ -276,11 +317,16 @@ static void test_listing(void)
 {
 	int keys;
 
-	ok(list(walk_to("0/many"), 4096, true, &keys) == 2002 && keys == 0, "a large directory in small steps: every shown name once, no hidden one");
-	ok(list(walk_to("0/many"), 100000, false, &keys) == 2002 && keys == 0, "in large steps without attributes");
-	ok(list(walk_to("0/sub"), 4096, true, &keys) == 5, "a directory with a stand-in, a twin and a hidden link: . .. inner twin mask");
-	ok(list(walk_to("0/walk/hidden"), 4096, true, &keys) == 3, "a way shows where it leads and nothing else");
-	ok(list(walk_to("0/new"), 4096, true, &keys) == 3, "a made-up directory lists the place in it");
+	ok(list(walk_to("0/many"), 4096, true, &keys) == 2002 && keys == 0,
+		"a large directory in small steps: every shown name once, no hidden one");
+	ok(list(walk_to("0/many"), 100000, false, &keys) == 2002 && keys == 0,
+		"in large steps without attributes");
+	ok(list(walk_to("0/sub"), 4096, true, &keys) == 5,
+		"a directory with a stand-in, a twin and a hidden link: . .. inner twin mask");
+	ok(list(walk_to("0/walk/hidden"), 4096, true, &keys) == 3,
+		"a way shows where it leads and nothing else");
+	ok(list(walk_to("0/new"), 4096, true, &keys) == 3,
+		"a made-up directory lists the place in it");
 	ok(list(1, 4096, true, &keys) == 4, "the top lists the named trees");
 }
 
@@ -296,18 +342,28 @@ static void test_refusals(void)
 	struct fuse_link_in link_in = { .oldnodeid = node };
 	struct fuse_access_in access_in = { .mask = W_OK };
 
-	ok(fuse_ask(&client, FUSE_SETATTR, node, &attributes, sizeof attributes, NULL, 0) == EROFS, "setattr");
-	ok(fuse_ask(&client, FUSE_MKDIR, top, &mkdir_in, sizeof mkdir_in, name, 4) == EROFS, "mkdir");
-	ok(fuse_ask(&client, FUSE_MKNOD, top, &mknod_in, sizeof mknod_in, name, 4) == EROFS, "mknod");
-	ok(fuse_ask(&client, FUSE_CREATE, top, &create_in, sizeof create_in, name, 4) == EROFS, "create");
+	ok(fuse_ask(&client, FUSE_SETATTR, node, &attributes, sizeof attributes, NULL, 0) == EROFS,
+		"setattr");
+	ok(fuse_ask(&client, FUSE_MKDIR, top, &mkdir_in, sizeof mkdir_in, name, 4) == EROFS,
+		"mkdir");
+	ok(fuse_ask(&client, FUSE_MKNOD, top, &mknod_in, sizeof mknod_in, name, 4) == EROFS,
+		"mknod");
+	ok(fuse_ask(&client, FUSE_CREATE, top, &create_in, sizeof create_in, name, 4) == EROFS,
+		"create");
 	ok(fuse_ask(&client, FUSE_UNLINK, top, "plain", 6, NULL, 0) == EROFS, "unlink");
 	ok(fuse_ask(&client, FUSE_RMDIR, top, "sub", 4, NULL, 0) == EROFS, "rmdir");
 	ok(fuse_ask(&client, FUSE_SYMLINK, top, name, sizeof name, NULL, 0) == EROFS, "symlink");
-	ok(fuse_ask(&client, FUSE_RENAME, top, &rename_in, 8, name, sizeof name) == EROFS, "rename");
+	ok(fuse_ask(&client, FUSE_RENAME, top, &rename_in, 8, name, sizeof name) == EROFS,
+		"rename");
 	ok(fuse_ask(&client, FUSE_LINK, top, &link_in, sizeof link_in, name, 4) == EROFS, "link");
-	ok(fuse_ask(&client, FUSE_ACCESS, node, &access_in, sizeof access_in, NULL, 0) == EROFS, "access for writing");
-	ok(fuse_ask(&client, FUSE_GETXATTR, node, &(struct fuse_getxattr_in){ .size = 100 }, sizeof(struct fuse_getxattr_in), "user.x", 7) == ENOSYS, "attributes are not offered");
-	ok(fuse_ask(&client, FUSE_FLUSH, node, &(struct fuse_flush_in){ .fh = 0 }, sizeof(struct fuse_flush_in), NULL, 0) == ENOSYS, "and closing never waits");
+	ok(fuse_ask(&client, FUSE_ACCESS, node, &access_in, sizeof access_in, NULL, 0) == EROFS,
+		"access for writing");
+	ok(fuse_ask(&client, FUSE_GETXATTR, node, &(struct fuse_getxattr_in){ .size = 100 },
+		   sizeof(struct fuse_getxattr_in), "user.x", 7) == ENOSYS,
+		"attributes are not offered");
+	ok(fuse_ask(&client, FUSE_FLUSH, node, &(struct fuse_flush_in){ .fh = 0 },
+		   sizeof(struct fuse_flush_in), NULL, 0) == ENOSYS,
+		"and closing never waits");
 	ok(fuse_ask(&client, 9999, node, NULL, 0, NULL, 0) == ENOSYS, "an operation of the future");
 }
 
@@ -330,8 +386,11 @@ static void test_events(void)
 
 			memcpy(path, e.path, e.head.path_length);
 			path[e.head.path_length] = '\0';
-			denied |= e.head.kind == EVENT_DENIED && strstr(path, "/.env") && e.head.rule >= 0;
-			refused |= e.head.kind == EVENT_DENIED && e.head.rule == EVENT_RULE_READ_ONLY && (e.head.flags & EVENT_CREATE);
+			denied |= e.head.kind == EVENT_DENIED && strstr(path, "/.env") &&
+				e.head.rule >= 0;
+			refused |= e.head.kind == EVENT_DENIED &&
+				e.head.rule == EVENT_RULE_READ_ONLY &&
+				(e.head.flags & EVENT_CREATE);
 			opened |= e.head.kind == EVENT_OPENED && strstr(path, "/plain");
 			named |= e.head.pid == getpid() && e.head.comm[0];
 		}
@@ -360,7 +419,8 @@ static void test_counting(void)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
 		exit(2);
 	sink = event_sink_new(pair[0], false);
-	ok(event_counts(sink, EVENT_OPENED) && event_counts(sink, EVENT_OPENED), "an open is counted and no more");
+	ok(event_counts(sink, EVENT_OPENED) && event_counts(sink, EVENT_OPENED),
+		"an open is counted and no more");
 	ok(!event_counts(sink, EVENT_DENIED), "a refusal is told all the same");
 	event_put(sink, &refusal, "/x", 2, 1);
 	event_finish(sink);
@@ -382,14 +442,19 @@ static void test_counting(void)
 
 static void test_parser(void)
 {
-	struct event_head good = { .magic = 0x434f4556u, .kind = EVENT_OPENED, .path_length = 2, .count = 1 }, bad;
+	struct event_head good = { .magic = 0x434f4556u,
+		.kind = EVENT_OPENED,
+		.path_length = 2,
+		.count = 1 },
+			  bad;
 	char bytes[sizeof good + 2];
 	struct event e;
 	size_t at;
 
 	memcpy(bytes + sizeof good, "/x", 2);
-#define PARSE(h, n) (memcpy(bytes, &(h), sizeof (h)), at = 0, event_parse(bytes, n, &at, &e))
-	ok(PARSE(good, sizeof bytes) == 1 && at == sizeof bytes && e.head.path_length == 2, "an event is read as it was written");
+#define PARSE(h, n) (memcpy(bytes, &(h), sizeof(h)), at = 0, event_parse(bytes, n, &at, &e))
+	ok(PARSE(good, sizeof bytes) == 1 && at == sizeof bytes && e.head.path_length == 2,
+		"an event is read as it was written");
 	ok(PARSE(good, sizeof bytes - 1) == -1 && PARSE(good, 10) == -1, "a short one is refused");
 	bad = good, bad.kind = 9;
 	ok(PARSE(bad, sizeof bytes) == -1, "an unknown kind");
@@ -415,7 +480,8 @@ static void test_slow_reader(void)
 
 		snprintf(name, sizeof name, "%0100d.key", i);
 		if (i % 2 == 0)
-			answered = fuse_ask(&client, FUSE_UNLINK, top, name, strlen(name) + 1, NULL, 0) == EROFS;
+			answered = fuse_ask(&client, FUSE_UNLINK, top, name, strlen(name) + 1, NULL,
+					   0) == EROFS;
 		else
 			answered = fuse_lookup(&client, top, name, &e) == ENOENT;
 	}
@@ -464,7 +530,8 @@ int main(void)
 
 	plan(0);
 	make_tree();
-	ok(fuse_client_start(&client, make_view, place) == 0 && fuse_client_init(&client) == 0, "the server answers");
+	ok(fuse_client_start(&client, make_view, place) == 0 && fuse_client_init(&client) == 0,
+		"the server answers");
 	test_lookup();
 	test_names();
 	test_files();
@@ -477,7 +544,8 @@ int main(void)
 	test_slow_reader();
 	test_supervisor_gone();
 	status = fuse_client_end(&client);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server ends in good order when its master goes (%#x)", status);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+		"the server ends in good order when its master goes (%#x)", status);
 	nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return done();
 }

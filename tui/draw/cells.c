@@ -102,7 +102,8 @@ static void set(struct cells *c, int row, int column, uint32_t text, unsigned st
 	line[column] = (struct cell){ { text, 0 }, (uint8_t)style };
 }
 
-int cells_put(struct cells *c, int row, int column, int width, unsigned style, const char *text, size_t length, int skip)
+int cells_put(struct cells *c, int row, int column, int width, unsigned style, const char *text,
+	size_t length, int skip)
 {
 	int at = 0; /* column of the text; text column skip stands at column of the picture */
 
@@ -146,7 +147,8 @@ int cells_text(struct cells *c, int row, int column, int width, unsigned style, 
 	return cells_put(c, row, column, width, style, text, strlen(text), 0);
 }
 
-int cells_print(struct cells *c, int row, int column, int width, unsigned style, const char *format, ...)
+int cells_print(
+	struct cells *c, int row, int column, int width, unsigned style, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -214,7 +216,8 @@ int cells_rows(const char *text, size_t length, int width)
 	return rows ? rows : 1;
 }
 
-int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style, const char *text, size_t length)
+int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style,
+	const char *text, size_t length)
 {
 	size_t at = 0;
 	int used = 0;
@@ -237,7 +240,8 @@ const char *cells_middle(char *out, size_t size, const char *text, int width)
 	uint32_t shown;
 
 	if (whole <= width || width < 4) {
-		snprintf(out, size, "%.*s", (int)(whole <= width ? length : cells_fit(text, length, width)), text);
+		snprintf(out, size, "%.*s",
+			(int)(whole <= width ? length : cells_fit(text, length, width)), text);
 		return out;
 	}
 	head = cells_fit(text, length, width - 2 - room);
@@ -267,7 +271,9 @@ void cells_write(const struct cells *c, struct buffer *out)
 			for (int i = 0; i <= CELLS_COMBINING && (i == 0 || cell->text[i]); i++) {
 				char bytes[MB_LEN_MAX];
 				mbstate_t state = { 0 };
-				size_t length = cell->text[i] ? wcrtomb(bytes, (wchar_t)cell->text[i], &state) : 0;
+				size_t length = cell->text[i]
+					? wcrtomb(bytes, (wchar_t)cell->text[i], &state)
+					: 0;
 
 				if (length != (size_t)-1)
 					buffer_add(out, bytes, length);

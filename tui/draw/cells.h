@@ -21,7 +21,19 @@
 #define CELLS_COLUMNS_MAX 500
 #define CELLS_ROWS_MAX 200
 
-enum style { STYLE_PLAIN, STYLE_TITLE, STYLE_HEAD, STYLE_GOOD, STYLE_WARN, STYLE_DENY, STYLE_FAINT, STYLE_KEY, STYLE_FOUND, STYLE_PLOT, STYLE_COUNT };
+enum style {
+	STYLE_PLAIN,
+	STYLE_TITLE,
+	STYLE_HEAD,
+	STYLE_GOOD,
+	STYLE_WARN,
+	STYLE_DENY,
+	STYLE_FAINT,
+	STYLE_KEY,
+	STYLE_FOUND,
+	STYLE_PLOT,
+	STYLE_COUNT
+};
 #define STYLE_SELECTED 0x40 /* added to a style */
 #define STYLE_MARKED 0x80
 
@@ -32,12 +44,15 @@ struct cell {
 };
 
 struct cells {
-	struct cell *at;     /* rows * columns, owned */
+	struct cell *at; /* rows * columns, owned */
 	int rows, columns;
-	bool unicode;        /* whether what is shown may be more than ASCII */
+	bool unicode; /* whether what is shown may be more than ASCII */
 };
 
-#define CELLS_INIT { NULL, 0, 0, true }
+#define CELLS_INIT \
+	{ \
+		NULL, 0, 0, true \
+	}
 
 /*
  * Sets the size (clamped to the largest) and clears everything. Returns false without memory; the
@@ -52,13 +67,15 @@ void cells_clear(struct cells *c);
  * next multiple of eight. Returns how many columns it took (at most width). What is left of the
  * width stays as it was. Rows and columns outside are ignored.
  */
-int cells_put(struct cells *c, int row, int column, int width, unsigned style, const char *text, size_t length, int skip);
+int cells_put(struct cells *c, int row, int column, int width, unsigned style, const char *text,
+	size_t length, int skip);
 
 /* The same for text that ends in NUL, without skipping. */
 int cells_text(struct cells *c, int row, int column, int width, unsigned style, const char *text);
 
 /* The same for a format. */
-int cells_print(struct cells *c, int row, int column, int width, unsigned style, const char *format, ...) __attribute__((format(printf, 6, 7)));
+int cells_print(struct cells *c, int row, int column, int width, unsigned style, const char *format,
+	...) __attribute__((format(printf, 6, 7)));
 
 /* Gives a stretch of a row one style; the text stays. */
 void cells_paint(struct cells *c, int row, int column, int width, unsigned style);
@@ -84,7 +101,8 @@ int cells_rows(const char *text, size_t length, int width);
  * Puts text broken so, from `row` on, into at most `rows` rows; where it does not end in them the
  * last one ends with "..". Returns how many it took.
  */
-int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style, const char *text, size_t length);
+int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsigned style,
+	const char *text, size_t length);
 
 /*
  * Text in at most `width` columns: where it has more it loses its middle, so that neither texts

@@ -17,10 +17,27 @@ const struct key_text key_texts[ACTION_COUNT] = {
 #undef KEY
 };
 
-static const struct { const char *name; uint32_t key; } NAMES[] = {
-	{ "Up", KEYS_UP }, { "Down", KEYS_DOWN }, { "Left", KEYS_LEFT }, { "Right", KEYS_RIGHT }, { "Home", KEYS_HOME }, { "End", KEYS_END },
-	{ "PageUp", KEYS_PAGE_UP }, { "PageDown", KEYS_PAGE_DOWN }, { "Enter", KEYS_ENTER }, { "Esc", KEYS_ESCAPE }, { "Tab", KEYS_TAB },
-	{ "BackTab", KEYS_BACK_TAB }, { "Backspace", KEYS_BACKSPACE }, { "Delete", KEYS_DELETE }, { "Space", ' ' }, { "F1", KEYS_F1 }, { "Less", '<' },
+static const struct {
+	const char *name;
+	uint32_t key;
+} NAMES[] = {
+	{ "Up", KEYS_UP },
+	{ "Down", KEYS_DOWN },
+	{ "Left", KEYS_LEFT },
+	{ "Right", KEYS_RIGHT },
+	{ "Home", KEYS_HOME },
+	{ "End", KEYS_END },
+	{ "PageUp", KEYS_PAGE_UP },
+	{ "PageDown", KEYS_PAGE_DOWN },
+	{ "Enter", KEYS_ENTER },
+	{ "Esc", KEYS_ESCAPE },
+	{ "Tab", KEYS_TAB },
+	{ "BackTab", KEYS_BACK_TAB },
+	{ "Backspace", KEYS_BACKSPACE },
+	{ "Delete", KEYS_DELETE },
+	{ "Space", ' ' },
+	{ "F1", KEYS_F1 },
+	{ "Less", '<' },
 };
 
 size_t keys_read(const char *text, uint32_t *key)
@@ -33,7 +50,8 @@ size_t keys_read(const char *text, uint32_t *key)
 		return length + 2;
 	}
 	for (size_t i = 0; end && i < sizeof NAMES / sizeof *NAMES; i++)
-		if (strlen(NAMES[i].name) == length && memcmp(NAMES[i].name, text + 1, length) == 0) {
+		if (strlen(NAMES[i].name) == length &&
+			memcmp(NAMES[i].name, text + 1, length) == 0) {
 			*key = NAMES[i].key;
 			return length + 2;
 		}
@@ -61,7 +79,8 @@ enum action keys_action(uint32_t key, enum where where)
 enum action keys_named(const char *name, size_t length, enum where where)
 {
 	for (int action = 1; action < ACTION_COUNT; action++)
-		if (key_texts[action].where & where && strlen(key_texts[action].name) == length && memcmp(key_texts[action].name, name, length) == 0)
+		if (key_texts[action].where & where && strlen(key_texts[action].name) == length &&
+			memcmp(key_texts[action].name, name, length) == 0)
 			return (enum action)action;
 	return ACTION_NONE;
 }

@@ -8,7 +8,17 @@
 #include <stdint.h>
 
 /* Where a key works: a bit for each view. */
-enum where { IN_RUNS = 1, IN_EVENTS = 2, IN_OUTPUT = 4, IN_DETAIL = 8, IN_RECORD = 16, IN_HELP = 32, IN_PENDING = 64, IN_TOOLS = 128, IN_TOOL = 256 };
+enum where {
+	IN_RUNS = 1,
+	IN_EVENTS = 2,
+	IN_OUTPUT = 4,
+	IN_DETAIL = 8,
+	IN_RECORD = 16,
+	IN_HELP = 32,
+	IN_PENDING = 64,
+	IN_TOOLS = 128,
+	IN_TOOL = 256
+};
 #define LISTS (IN_RUNS | IN_EVENTS | IN_PENDING | IN_TOOLS)
 #define PAGES (IN_OUTPUT | IN_DETAIL | IN_RECORD | IN_HELP | IN_TOOL)
 #define OF_RUN (IN_RUNS | IN_EVENTS | IN_OUTPUT | IN_DETAIL)
@@ -17,8 +27,22 @@ enum where { IN_RUNS = 1, IN_EVENTS = 2, IN_OUTPUT = 4, IN_DETAIL = 8, IN_RECORD
 /* A key: a character's code point (control keys are 1 to 26), or one of these. */
 enum {
 	KEY_NONE_HERE = 0,
-	KEYS_SPECIAL = 0x200000, KEYS_UP, KEYS_DOWN, KEYS_LEFT, KEYS_RIGHT, KEYS_HOME, KEYS_END, KEYS_PAGE_UP, KEYS_PAGE_DOWN, KEYS_BACK_TAB, KEYS_DELETE, KEYS_F1,
-	KEYS_ENTER = '\r', KEYS_ESCAPE = 27, KEYS_TAB = '\t', KEYS_BACKSPACE = 127
+	KEYS_SPECIAL = 0x200000,
+	KEYS_UP,
+	KEYS_DOWN,
+	KEYS_LEFT,
+	KEYS_RIGHT,
+	KEYS_HOME,
+	KEYS_END,
+	KEYS_PAGE_UP,
+	KEYS_PAGE_DOWN,
+	KEYS_BACK_TAB,
+	KEYS_DELETE,
+	KEYS_F1,
+	KEYS_ENTER = '\r',
+	KEYS_ESCAPE = 27,
+	KEYS_TAB = '\t',
+	KEYS_BACKSPACE = 127
 };
 
 enum action {

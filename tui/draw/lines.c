@@ -75,7 +75,8 @@ static bool make_room(struct lines *l)
 	return true;
 }
 
-static void add_piece(struct lines *l, enum style style, const char *text, size_t length, uint32_t number, bool continues)
+static void add_piece(struct lines *l, enum style style, const char *text, size_t length,
+	uint32_t number, bool continues)
 {
 	char *copy = malloc(length + 1);
 
@@ -85,7 +86,8 @@ static void add_piece(struct lines *l, enum style style, const char *text, size_
 		return;
 	}
 	memcpy(copy, text, length);
-	l->at[l->end++] = (struct line){ copy, (uint32_t)length, number, (uint8_t)style, continues, l->quoting };
+	l->at[l->end++] = (struct line){ copy, (uint32_t)length, number, (uint8_t)style, continues,
+		l->quoting };
 	l->bytes += length;
 	while (l->bound && l->bytes > l->bound && lines_count(l) > 1)
 		drop_first(l);
@@ -106,7 +108,8 @@ static size_t cut(const char *text, size_t length)
 	return at;
 }
 
-static void add_visible(struct lines *l, enum style style, const char *text, size_t length, uint32_t number)
+static void add_visible(
+	struct lines *l, enum style style, const char *text, size_t length, uint32_t number)
 {
 	size_t at = 0;
 
@@ -118,7 +121,8 @@ static void add_visible(struct lines *l, enum style style, const char *text, siz
 	} while (at < length);
 }
 
-void lines_foreign(struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number)
+void lines_foreign(
+	struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number)
 {
 	_cleanup_buffer_ struct buffer visible = BUFFER_INIT;
 	uint32_t number = first_number;
@@ -144,7 +148,9 @@ void lines_extend(struct lines *l, const char *text, size_t length)
 	if (!last || length == 0)
 		return;
 	text_visible(&visible, text, length, TEXT_ONE_LINE);
-	grown = visible.failed || last->length + visible.length > PIECE ? NULL : realloc(last->text, last->length + visible.length + 1);
+	grown = visible.failed || last->length + visible.length > PIECE
+		? NULL
+		: realloc(last->text, last->length + visible.length + 1);
 	if (grown) {
 		memcpy(grown + last->length, visible.data, visible.length);
 		last->text = grown;
@@ -189,7 +195,8 @@ char *format_bytes(int64_t bytes, char text[FORMAT_MAX])
 		value /= 1024;
 		unit++;
 	}
-	snprintf(text, FORMAT_MAX, unit > 0 && value < 99.95 ? "%.1f%c" : "%.0f%c", value, UNITS[unit]);
+	snprintf(text, FORMAT_MAX, unit > 0 && value < 99.95 ? "%.1f%c" : "%.0f%c", value,
+		UNITS[unit]);
 	return text;
 }
 
@@ -203,7 +210,8 @@ char *format_duration(int64_t ms, char text[FORMAT_MAX])
 	else if (ms < 3600000)
 		snprintf(text, FORMAT_MAX, "%" PRId64 ":%02" PRId64, ms / 60000, ms / 1000 % 60);
 	else
-		snprintf(text, FORMAT_MAX, "%" PRId64 ":%02" PRId64 ":%02" PRId64, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60);
+		snprintf(text, FORMAT_MAX, "%" PRId64 ":%02" PRId64 ":%02" PRId64, ms / 3600000,
+			ms / 60000 % 60, ms / 1000 % 60);
 	return text;
 }
 
@@ -234,7 +242,8 @@ char *format_clock(int64_t time_ns, char text[FORMAT_MAX])
 	struct tm parts;
 
 	local(time_ns, &parts);
-	snprintf(text, FORMAT_MAX, "%02d:%02d:%02d.%03d", parts.tm_hour % 100, parts.tm_min % 100, parts.tm_sec % 100, (int)(time_ns / 1000000 % 1000));
+	snprintf(text, FORMAT_MAX, "%02d:%02d:%02d.%03d", parts.tm_hour % 100, parts.tm_min % 100,
+		parts.tm_sec % 100, (int)(time_ns / 1000000 % 1000));
 	return text;
 }
 
@@ -256,7 +265,8 @@ char *format_since(int64_t nanoseconds, char text[FORMAT_MAX])
 	if (ms < 60000)
 		snprintf(amount, sizeof amount, "%" PRId64 ".%03" PRId64 "s", ms / 1000, ms % 1000);
 	else
-		snprintf(amount, sizeof amount, "%" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 60000, ms / 1000 % 60, ms % 1000);
+		snprintf(amount, sizeof amount, "%" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 60000,
+			ms / 1000 % 60, ms % 1000);
 	snprintf(text, FORMAT_MAX, "%c%s", nanoseconds < 0 ? '-' : '+', amount);
 	return text;
 }

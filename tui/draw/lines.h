@@ -17,24 +17,27 @@
 #include "tui/draw/cells.h"
 
 struct line {
-	char *text;           /* owned; not terminated */
+	char *text; /* owned; not terminated */
 	uint32_t length;
-	uint32_t number;      /* of a line of source; 0: none */
+	uint32_t number; /* of a line of source; 0: none */
 	uint8_t style;
-	bool continues;       /* the rest of the line before */
-	bool quoted;          /* others wrote it, and it stands behind a mark that says so */
+	bool continues; /* the rest of the line before */
+	bool quoted;    /* others wrote it, and it stands behind a mark that says so */
 };
 
 struct lines {
-	struct line *at;      /* owned; those from start on are there */
+	struct line *at; /* owned; those from start on are there */
 	size_t start, end, capacity;
-	uint64_t dropped;     /* lines that went because of the bound */
-	size_t bytes, bound;  /* 0: no bound */
-	bool failed;          /* memory ran out and something is missing */
-	bool quoting;         /* what is appended is quoted */
+	uint64_t dropped;    /* lines that went because of the bound */
+	size_t bytes, bound; /* 0: no bound */
+	bool failed;         /* memory ran out and something is missing */
+	bool quoting;        /* what is appended is quoted */
 };
 
-#define LINES_INIT { NULL, 0, 0, 0, 0, 0, 0, false, false }
+#define LINES_INIT \
+	{ \
+		NULL, 0, 0, 0, 0, 0, 0, false, false \
+	}
 
 void lines_free(struct lines *l);
 void lines_clear(struct lines *l);
@@ -45,13 +48,15 @@ const struct line *lines_at(const struct lines *l, size_t row);
  * Appends foreign text, line by line; the last one may lack its newline. first_number: the number
  * of its first line, 0 for none.
  */
-void lines_foreign(struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number);
+void lines_foreign(
+	struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number);
 
 /* Goes on in the last line with foreign text that has no newline in it. */
 void lines_extend(struct lines *l, const char *text, size_t length);
 
 /* Appends a line of our own; what is put into it must be visible already. "" for an empty one. */
-void lines_print(struct lines *l, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void lines_print(struct lines *l, enum style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Numbers as people read them. Each writes into text and returns it. */
 
@@ -60,7 +65,7 @@ void lines_print(struct lines *l, enum style style, const char *format, ...) __a
 /* 512B 9.6M 512M 1.5G, at most 5 columns */
 char *format_bytes(int64_t bytes, char text[FORMAT_MAX]);
 char *format_duration(int64_t milliseconds, char text[FORMAT_MAX]); /* 68ms 1.25s 2:05 3:10:00 */
-char *format_count(uint64_t count, char text[FORMAT_MAX]);        /* 1234567 as 1,234,567 */
+char *format_count(uint64_t count, char text[FORMAT_MAX]);          /* 1234567 as 1,234,567 */
 
 /* Time of day in the local zone, with milliseconds: 12:00:01.250. */
 char *format_clock(int64_t time_ns, char text[FORMAT_MAX]);

@@ -175,11 +175,14 @@ static const char *find_in(const char *text, size_t length, const char *word)
 	return NULL;
 }
 
-static void draw_row(const struct page *p, struct cells *c, int row, size_t line, size_t piece, const char *found)
+static void draw_row(const struct page *p, struct cells *c, int row, size_t line, size_t piece,
+	const char *found)
 {
 	const struct line *at = page_line(p, line);
-	int gutter = gutter_of(p, line, piece), room = room_of(p, line, piece, c->columns), skip = p->cut ? p->left : 0;
-	size_t start = piece_start(p, line, piece, c->columns), length = p->cut ? at->length : piece_start(p, line, piece + 1, c->columns) - start;
+	int gutter = gutter_of(p, line, piece), room = room_of(p, line, piece, c->columns),
+	    skip = p->cut ? p->left : 0;
+	size_t start = piece_start(p, line, piece, c->columns),
+	       length = p->cut ? at->length : piece_start(p, line, piece + 1, c->columns) - start;
 	const char *text = at->text + start;
 
 	if (gutter && piece == 0 && at->number)
@@ -191,11 +194,14 @@ static void draw_row(const struct page *p, struct cells *c, int row, size_t line
 	cells_put(c, row, gutter, room, at->style, text, length, skip);
 	if (p->cut && cells_width(text, length) > skip + room)
 		cells_text(c, row, c->columns - 1, 1, STYLE_FAINT, ">");
-	for (const char *hit = find_in(text, length, found); hit; hit = find_in(hit + 1, length - (size_t)(hit + 1 - text), found)) {
-		int column = cells_width(text, (size_t)(hit - text)) - skip, width = cells_width(hit, strlen(found));
+	for (const char *hit = find_in(text, length, found); hit;
+		hit = find_in(hit + 1, length - (size_t)(hit + 1 - text), found)) {
+		int column = cells_width(text, (size_t)(hit - text)) - skip,
+		    width = cells_width(hit, strlen(found));
 
 		if (column + width > 0 && column < room)
-			cells_paint(c, row, gutter + (column < 0 ? 0 : column), column + width > room ? room - column : width, STYLE_FOUND);
+			cells_paint(c, row, gutter + (column < 0 ? 0 : column),
+				column + width > room ? room - column : width, STYLE_FOUND);
 	}
 }
 
@@ -220,8 +226,16 @@ void page_draw(struct page *p, struct cells *c, int row, int rows, const char *f
 bool page_move(struct page *p, enum action action, int rows, int columns)
 {
 	const int half = rows / 2 + 1, whole = rows > 2 ? rows - 1 : 1;
-	const struct { enum action action; int steps; } MOTIONS[] = {
-		{ ACTION_DOWN, 1 }, { ACTION_UP, -1 }, { ACTION_HALF_DOWN, half }, { ACTION_HALF_UP, -half }, { ACTION_PAGE_DOWN, whole }, { ACTION_PAGE_UP, -whole },
+	const struct {
+		enum action action;
+		int steps;
+	} MOTIONS[] = {
+		{ ACTION_DOWN, 1 },
+		{ ACTION_UP, -1 },
+		{ ACTION_HALF_DOWN, half },
+		{ ACTION_HALF_UP, -half },
+		{ ACTION_PAGE_DOWN, whole },
+		{ ACTION_PAGE_UP, -whole },
 	};
 	struct page end = *p;
 
@@ -259,7 +273,8 @@ bool page_move(struct page *p, enum action action, int rows, int columns)
 		if (page_lines(p) > 0)
 			go_to_end(&end, rows, columns);
 		/* A cursor that moves down to the end follows what comes. */
-		p->follow = MOTIONS[i].steps > 0 && (p->top > end.top || (p->top == end.top && p->piece >= end.piece));
+		p->follow = MOTIONS[i].steps > 0 &&
+			(p->top > end.top || (p->top == end.top && p->piece >= end.piece));
 		settle(p, rows, columns);
 		return true;
 	}
@@ -322,9 +337,19 @@ void list_settle(struct list *l, size_t count, int height)
 bool list_move(struct list *l, enum action action, size_t count, int height)
 {
 	size_t shown = height > 0 ? (size_t)height : 1, last = count > 0 ? count - 1 : 0, step;
-	const struct { enum action action; size_t step; bool down; } MOTIONS[] = {
-		{ ACTION_DOWN, 1, true }, { ACTION_UP, 1, false }, { ACTION_HALF_DOWN, shown / 2 + 1, true }, { ACTION_HALF_UP, shown / 2 + 1, false },
-		{ ACTION_PAGE_DOWN, shown, true }, { ACTION_PAGE_UP, shown, false }, { ACTION_LAST, count, true }, { ACTION_FIRST, count, false },
+	const struct {
+		enum action action;
+		size_t step;
+		bool down;
+	} MOTIONS[] = {
+		{ ACTION_DOWN, 1, true },
+		{ ACTION_UP, 1, false },
+		{ ACTION_HALF_DOWN, shown / 2 + 1, true },
+		{ ACTION_HALF_UP, shown / 2 + 1, false },
+		{ ACTION_PAGE_DOWN, shown, true },
+		{ ACTION_PAGE_UP, shown, false },
+		{ ACTION_LAST, count, true },
+		{ ACTION_FIRST, count, false },
 	};
 
 	for (size_t i = 0; i < sizeof MOTIONS / sizeof *MOTIONS; i++) {
@@ -332,7 +357,8 @@ bool list_move(struct list *l, enum action action, size_t count, int height)
 			continue;
 		step = MOTIONS[i].step;
 		if (MOTIONS[i].down)
-			l->cursor = last - l->cursor > step && l->cursor < last ? l->cursor + step : last;
+			l->cursor = last - l->cursor > step && l->cursor < last ? l->cursor + step
+										: last;
 		else
 			l->cursor = l->cursor > step ? l->cursor - step : 0;
 		l->follow = MOTIONS[i].down ? l->cursor == last : l->follow && l->cursor == last;

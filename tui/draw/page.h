@@ -21,11 +21,11 @@
 
 struct page {
 	const struct lines *parts[PAGE_PARTS]; /* borrowed; NULL: none */
-	size_t top, piece;   /* the first line that is shown, and how many rows of it are above */
-	int left;            /* columns that are out of sight, where lines are not broken */
-	bool cut;            /* lines are cut at the edge in place of being broken */
-	bool follow;         /* stays at the end */
-	bool saw_end;        /* by the last page_draw the last row was shown, now or before */
+	size_t top, piece; /* the first line that is shown, and how many rows of it are above */
+	int left;          /* columns that are out of sight, where lines are not broken */
+	bool cut;          /* lines are cut at the edge in place of being broken */
+	bool follow;       /* stays at the end */
+	bool saw_end;      /* by the last page_draw the last row was shown, now or before */
 };
 
 size_t page_lines(const struct page *p);

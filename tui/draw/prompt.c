@@ -16,17 +16,24 @@
 #include "isolate/base/text.h"
 #include "tui/draw/keys.h"
 
-void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done, prompt_typed *typed, prompt_done *dropped)
+void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done,
+	prompt_typed *typed, prompt_done *dropped)
 {
-	*p = (struct prompt){ .kind = PROMPT_TEXT, .done = done, .typed = typed, .dropped = dropped };
+	*p = (struct prompt){
+		.kind = PROMPT_TEXT, .done = done, .typed = typed, .dropped = dropped
+	};
 	snprintf(p->label, sizeof p->label, "%s", label);
 	snprintf(p->text, sizeof p->text, "%s", initial);
 	p->length = strlen(p->text);
 }
 
-void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done, prompt_done *dropped)
+void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done,
+	prompt_done *dropped)
 {
-	*p = (struct prompt){ .kind = PROMPT_QUESTION, .done = done, .dropped = dropped, .ready_at_ms = ready_at_ms };
+	*p = (struct prompt){ .kind = PROMPT_QUESTION,
+		.done = done,
+		.dropped = dropped,
+		.ready_at_ms = ready_at_ms };
 	snprintf(p->label, sizeof p->label, "%s", label);
 }
 
@@ -142,7 +149,8 @@ bool prompt_fits(const struct prompt *p, int rows, int columns)
 	return rows_without(&least, 0, columns) <= rows;
 }
 
-void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column)
+void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row,
+	int *cursor_column)
 {
 	_cleanup_buffer_ struct buffer whole = BUFFER_INIT;
 	size_t without = 0, label = strlen(p->label);
@@ -150,7 +158,8 @@ void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int
 
 	/* The end of a long text is what is being typed. */
 	while (without < p->length && rows_without(p, without, c->columns) > rows)
-		for (without++; without < p->length && ((unsigned char)p->text[without] & 0xc0) == 0x80;)
+		for (without++;
+			without < p->length && ((unsigned char)p->text[without] & 0xc0) == 0x80;)
 			without++;
 	compose(p, without, &whole);
 	*cursor_row = row;
@@ -161,7 +170,9 @@ void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int
 		piece = cells_break(whole.data + at, whole.length - at, width);
 		own = at >= label ? 0 : label - at < piece ? label - at : piece;
 		*cursor_row = row + used++;
-		*cursor_column = cells_put(c, *cursor_row, 0, width, STYLE_KEY, whole.data + at, own, 0);
-		*cursor_column += cells_put(c, *cursor_row, *cursor_column, width - *cursor_column, STYLE_PLAIN, whole.data + at + own, piece - own, 0);
+		*cursor_column =
+			cells_put(c, *cursor_row, 0, width, STYLE_KEY, whole.data + at, own, 0);
+		*cursor_column += cells_put(c, *cursor_row, *cursor_column, width - *cursor_column,
+			STYLE_PLAIN, whole.data + at + own, piece - own, 0);
 	}
 }

@@ -32,22 +32,24 @@ typedef void prompt_typed(struct console *c, const char *text);
 
 struct prompt {
 	enum prompt_kind kind;
-	char label[PROMPT_LABEL_MAX];               /* visible */
+	char label[PROMPT_LABEL_MAX]; /* visible */
 	char text[PROMPT_TEXT_MAX];
 	size_t length;
-	int64_t ready_at_ms;           /* keys before that do nothing */
+	int64_t ready_at_ms; /* keys before that do nothing */
 	prompt_done *done;
-	prompt_typed *typed;           /* or NULL */
-	prompt_done *dropped;          /* or NULL: it was left with Esc, or answered with no */
+	prompt_typed *typed;  /* or NULL */
+	prompt_done *dropped; /* or NULL: it was left with Esc, or answered with no */
 };
 
 /* Opens it. The label must be visible text; initial is what stands there to be changed. */
-void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done, prompt_typed *typed, prompt_done *dropped);
+void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done,
+	prompt_typed *typed, prompt_done *dropped);
 
 /*
  * A question. pause_ms: how long keys are ignored. The caller throws away what the terminal holds.
  */
-void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done, prompt_done *dropped);
+void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done,
+	prompt_done *dropped);
 
 /* Takes a key. */
 void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_ms);
@@ -62,6 +64,7 @@ bool prompt_fits(const struct prompt *p, int rows, int columns);
  * Draws it into so many rows from `row` on, and says where the cursor belongs. Of a text that is
  * too long for them its end is shown.
  */
-void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row, int *cursor_column);
+void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int *cursor_row,
+	int *cursor_column);
 
 #endif

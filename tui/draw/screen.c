@@ -27,17 +27,20 @@
 
 static struct {
 	SCREEN *screen;
-	FILE *tty;                 /* where keys come from, when that is not standard input */
+	FILE *tty; /* where keys come from, when that is not standard input */
 	int fd;
 	int idle_reads;
-	struct cells shown;        /* what the terminal has */
+	struct cells shown; /* what the terminal has */
 	enum theme theme;
 } S = { .fd = -1, .shown = CELLS_INIT };
 
 /*
  * Colours are the terminal's first eight, on its own background. Light backgrounds swallow yellow.
  */
-static const struct { short colour[2]; attr_t attributes; } STYLES[STYLE_COUNT] = {
+static const struct {
+	short colour[2];
+	attr_t attributes;
+} STYLES[STYLE_COUNT] = {
 	[STYLE_PLAIN] = { { -1, -1 }, A_NORMAL },
 	[STYLE_TITLE] = { { -1, -1 }, A_REVERSE },
 	[STYLE_HEAD] = { { -1, -1 }, A_BOLD | A_UNDERLINE },
@@ -122,7 +125,8 @@ int screen_open(enum theme theme, struct error *err)
 	if (!isatty(STDIN_FILENO))
 		in = S.tty = fopen("/dev/tty", "r+e");
 	if (!in)
-		return error_set(err, FAILURE_PATH_MISSING, errno, "opening /dev/tty to read keys from");
+		return error_set(
+			err, FAILURE_PATH_MISSING, errno, "opening /dev/tty to read keys from");
 	S.fd = fileno(in);
 	screen_crash_prepare(S.fd);
 	set_escdelay(25);
@@ -132,7 +136,8 @@ int screen_open(enum theme theme, struct error *err)
 		if (S.tty)
 			fclose(S.tty);
 		S.tty = NULL;
-		return error_set(err, FAILURE_BAD_OPTION, 0, "the terminal's kind (TERM) is not known here; --plain needs none");
+		return error_set(err, FAILURE_BAD_OPTION, 0,
+			"the terminal's kind (TERM) is not known here; --plain needs none");
 	}
 	set_modes();
 	start_color();
@@ -199,14 +204,29 @@ int screen_fd(void)
 
 static uint32_t translate(wint_t typed, bool special)
 {
-	static const struct { int curses; uint32_t key; } SPECIAL[] = {
-		{ KEY_UP, KEYS_UP }, { KEY_DOWN, KEYS_DOWN }, { KEY_LEFT, KEYS_LEFT }, { KEY_RIGHT, KEYS_RIGHT }, { KEY_HOME, KEYS_HOME }, { KEY_END, KEYS_END },
-		{ KEY_PPAGE, KEYS_PAGE_UP }, { KEY_NPAGE, KEYS_PAGE_DOWN }, { KEY_ENTER, KEYS_ENTER }, { KEY_BACKSPACE, KEYS_BACKSPACE }, { KEY_DC, KEYS_DELETE },
-		{ KEY_BTAB, KEYS_BACK_TAB }, { KEY_F(1), KEYS_F1 },
+	static const struct {
+		int curses;
+		uint32_t key;
+	} SPECIAL[] = {
+		{ KEY_UP, KEYS_UP },
+		{ KEY_DOWN, KEYS_DOWN },
+		{ KEY_LEFT, KEYS_LEFT },
+		{ KEY_RIGHT, KEYS_RIGHT },
+		{ KEY_HOME, KEYS_HOME },
+		{ KEY_END, KEYS_END },
+		{ KEY_PPAGE, KEYS_PAGE_UP },
+		{ KEY_NPAGE, KEYS_PAGE_DOWN },
+		{ KEY_ENTER, KEYS_ENTER },
+		{ KEY_BACKSPACE, KEYS_BACKSPACE },
+		{ KEY_DC, KEYS_DELETE },
+		{ KEY_BTAB, KEYS_BACK_TAB },
+		{ KEY_F(1), KEYS_F1 },
 	};
 
 	if (!special)
-		return typed == '\n' ? KEYS_ENTER : typed == '\b' ? KEYS_BACKSPACE : (uint32_t)typed;
+		return typed == '\n'    ? KEYS_ENTER
+			: typed == '\b' ? KEYS_BACKSPACE
+					: (uint32_t)typed;
 	for (size_t i = 0; i < sizeof SPECIAL / sizeof *SPECIAL; i++)
 		if ((wint_t)SPECIAL[i].curses == typed)
 			return SPECIAL[i].key;
@@ -232,7 +252,8 @@ bool screen_key(uint32_t *key, bool *gone)
 	 * Ready to be read, again and again, and nothing there: that is how the end of a terminal
 	 * looks.
 	 */
-	if (poll(&tty, 1, 0) > 0 && ((tty.revents & (POLLHUP | POLLERR | POLLNVAL)) || ++S.idle_reads > 20))
+	if (poll(&tty, 1, 0) > 0 &&
+		((tty.revents & (POLLHUP | POLLERR | POLLNVAL)) || ++S.idle_reads > 20))
 		*gone = true;
 	return false;
 }
@@ -275,7 +296,8 @@ static void send_row(const struct cells *c, int row)
 			text[i] = (wchar_t)cell->text[i];
 		attributes |= cell->style & STYLE_SELECTED ? A_REVERSE : A_NORMAL;
 		attributes |= cell->style & STYLE_MARKED ? A_BOLD : A_NORMAL;
-		setcchar(&line[used++], text, attributes, S.theme == THEME_MONO ? 0 : (short)(style + 1), NULL);
+		setcchar(&line[used++], text, attributes,
+			S.theme == THEME_MONO ? 0 : (short)(style + 1), NULL);
 	}
 	mvadd_wchnstr(row, 0, line, used);
 }

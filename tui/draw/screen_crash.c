@@ -23,7 +23,8 @@
 /*
  * The last four are blocked, and read from a descriptor, but for the time that a picture is sent.
  */
-static const int FATAL[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+static const int FATAL[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM, SIGHUP,
+	SIGINT, SIGQUIT };
 
 static struct {
 	int fd;
@@ -68,7 +69,8 @@ void screen_crash_arm(void)
 {
 	static const char *const CAPABILITIES[] = { "sgr0", "op", "rmkx", "cnorm", "rmcup" };
 	const stack_t stack = { .ss_sp = C.stack, .ss_size = sizeof C.stack };
-	struct sigaction action = { .sa_handler = on_fatal, .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
+	struct sigaction action = { .sa_handler = on_fatal,
+		.sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 
 	C.length = 0;
 	for (size_t i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {

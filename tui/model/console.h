@@ -24,14 +24,25 @@
 #include "tui/model/tool_list.h"
 #include "tui/model/tui_options.h"
 
-enum view_id { VIEW_RUNS, VIEW_EVENTS, VIEW_OUTPUT, VIEW_DETAIL, VIEW_PENDING, VIEW_TOOLS, VIEW_RECORD, VIEW_TOOL, VIEW_HELP, VIEW_COUNT };
+enum view_id {
+	VIEW_RUNS,
+	VIEW_EVENTS,
+	VIEW_OUTPUT,
+	VIEW_DETAIL,
+	VIEW_PENDING,
+	VIEW_TOOLS,
+	VIEW_RECORD,
+	VIEW_TOOL,
+	VIEW_HELP,
+	VIEW_COUNT
+};
 #define COLUMNS_LEAST 40
 #define ROWS_LEAST 10
 #define TABLE_MAX 4096
 
 struct view {
 	enum where where;
-	const char *name;      /* in the title line; "" for one that only opens over another */
+	const char *name; /* in the title line; "" for one that only opens over another */
 	/* or NULL; it becomes the one that is shown */
 	void (*enter)(struct console *c);
 	void (*draw)(struct console *c, int row, int rows);
@@ -68,43 +79,43 @@ struct console {
 	struct cells cells;
 	struct prompt prompt;
 	bool dirty, quit, has_screen;
-	bool lost, was_lost;               /* the daemon; once before */
-	bool leaving;                      /* as soon as the request is answered */
-	bool suspend, redraw;              /* for the loop to do */
-	uint64_t last_sequence;            /* of the events that were taken */
-	uint64_t news_after;               /* events up to this had happened before we came */
-	int64_t newest_ns;                 /* the time of the newest event */
+	bool lost, was_lost;    /* the daemon; once before */
+	bool leaving;           /* as soon as the request is answered */
+	bool suspend, redraw;   /* for the loop to do */
+	uint64_t last_sequence; /* of the events that were taken */
+	uint64_t news_after;    /* events up to this had happened before we came */
+	int64_t newest_ns;      /* the time of the newest event */
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
 	bool pending_wanted, current_wanted, tools_asked;
 	/* the last question about lists of tools: when, and how long until its answer was taken */
 	int64_t tools_begun_ms, tools_took_ms;
 	int64_t rang_ms;
-	bool relative;                     /* times */
+	bool relative; /* times */
 	bool frozen;
-	uint64_t frozen_events;            /* log_next when it was frozen */
+	uint64_t frozen_events; /* log_next when it was frozen */
 	uint64_t frozen_total;
-	char message[1600];                /* visible */
-	int cursor_row, cursor_column;     /* where the terminal's is, -1: nowhere */
+	char message[1600];            /* visible */
+	int cursor_row, cursor_column; /* where the terminal's is, -1: nowhere */
 	enum style message_style;
-	char found[PROMPT_TEXT_MAX];       /* what is searched for */
+	char found[PROMPT_TEXT_MAX]; /* what is searched for */
 
-	enum view_id stack[VIEW_COUNT];    /* the way here, each view once; the last is shown */
+	enum view_id stack[VIEW_COUNT]; /* the way here, each view once; the last is shown */
 	int depth;
-	char run_id[RUN_ID_MAX];           /* the run that Output and Detail are about */
-	char acted_id[RUN_ID_MAX];         /* the run that a question is about */
+	char run_id[RUN_ID_MAX];   /* the run that Output and Detail are about */
+	char acted_id[RUN_ID_MAX]; /* the run that a question is about */
 
-	struct {                           /* Runs */
+	struct { /* Runs */
 		struct list list;
-		bool moved;                /* else the cursor stays on the first row */
+		bool moved; /* else the cursor stays on the first row */
 		char cursor_id[RUN_ID_MAX];
 		int sort;
 		bool turned;
 		char filter[LOG_FILTER_MAX];
-		struct table_row *rows;    /* owned; as shown */
+		struct table_row *rows; /* owned; as shown */
 		size_t count;
 	} table;
-	struct {                           /* Events */
+	struct { /* Events */
 		struct list list;
 		uint64_t cursor, top, seen; /* serials */
 		char filter[LOG_FILTER_MAX], subject[RUN_ID_MAX];
@@ -122,16 +133,16 @@ struct console {
 		struct lines head, program, tail;
 		char id[RUN_ID_MAX];
 		bool stale;
-		unsigned program_of;       /* which answer the program was made of */
-		int plots;                 /* rows that plots take at the top */
-		struct series cpu, use;    /* as shown */
+		unsigned program_of;    /* which answer the program was made of */
+		int plots;              /* rows that plots take at the top */
+		struct series cpu, use; /* as shown */
 		char title[300], now[2][100];
 	} detail;
-	struct {                           /* one event */
+	struct { /* one event */
 		struct page page;
 		struct lines lines;
 		uint64_t serial;
-		char run_id[RUN_ID_MAX];   /* the run that it is of, "": none */
+		char run_id[RUN_ID_MAX]; /* the run that it is of, "": none */
 	} record;
 	struct {
 		struct page page;
@@ -139,26 +150,26 @@ struct console {
 	} help;
 	struct tools tools;
 	struct tool_table pending, current;
-	struct {                           /* one version of a tool */
+	struct { /* one version of a tool */
 		struct tool item;
 		struct page page;
 		struct lines head, source;
 		struct buffer shown, history; /* answers of the daemon */
 		char source_of[TOOL_KEY_MAX]; /* whose source the lines are */
-		char about[16];            /* which question's answer is waited for */
+		char about[16];               /* which question's answer is waited for */
 		unsigned number;
-		int64_t asked_ms;          /* when, for the last time */
+		int64_t asked_ms; /* when, for the last time */
 		bool asked, made, complete, stale;
 	} tool;
-	struct {                           /* what a question is about */
-		struct tool *tools;        /* owned */
+	struct {                    /* what a question is about */
+		struct tool *tools; /* owned */
 		size_t count;
 		char wanted[16], reason[PROMPT_TEXT_MAX];
 		/* of the last ones that were made, and what came of them */
 		size_t asked, done, refused;
-		char outcomes[1200];       /* of those that were not done; visible */
+		char outcomes[1200]; /* of those that were not done; visible */
 	} decision;
-	struct buffer *answer;             /* for the request of tui_options */
+	struct buffer *answer; /* for the request of tui_options */
 	bool answered;
 };
 
@@ -173,7 +184,8 @@ enum view_id console_view(const struct console *c);
 /* the view of the title line that is shown, or lies below what is */
 enum view_id console_base(const struct console *c);
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
-void console_say(struct console *c, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void console_say(struct console *c, enum style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /*
  * says once that the daemon is gone; whether there is none to wait for: what ran one program has
  * ended
@@ -190,7 +202,7 @@ struct run *console_run(struct console *c);
 void console_draw(struct console *c);
 /* that a view has: fewer when much is said or asked below it */
 int console_rows(const struct console *c);
-bool console_shows_prompt(const struct console *c);         /* the whole of what is asked */
+bool console_shows_prompt(const struct console *c); /* the whole of what is asked */
 
 /* ---- feed.c: what the daemon says ---- */
 void feed_connected(void *console);
@@ -200,7 +212,7 @@ void feed_ask_program(struct console *c, struct run *run);
 void feed_control(struct console *c, const char *method, const char *id);
 
 /* ---- feed_tools.c ---- */
-void feed_ask_tools(struct console *c);                     /* as soon as it is time */
+void feed_ask_tools(struct console *c); /* as soon as it is time */
 /* asks, or takes in some of what came */
 void feed_step_tools(struct console *c, int64_t now_ms);
 /* when there is something to do, -1: nothing */
@@ -209,7 +221,8 @@ int64_t feed_tools_at(const struct console *c);
 bool feed_has_tools(const struct console *c);
 void feed_ask_tool(struct console *c);
 void feed_begin_decisions(struct console *c);
-void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason);
+void feed_decide(
+	struct console *c, const char *method, const struct tool *tool, const char *reason);
 void feed_tool_event(struct console *c, struct json_slice type, bool is_news);
 void feed_error(struct json_slice error, struct buffer *out);
 

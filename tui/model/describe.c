@@ -58,8 +58,11 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 		buffer_add_text(out, format_duration(value_number(value, 0), text));
 	} else if (value.text[0] == '"' && value_bytes(data, name, &bytes)) {
 		if (form[0] == '8')
-			text_visible(out, bytes.data, bytes.length < 8 ? bytes.length : 8, TEXT_ONE_LINE);
-		else if (bytes.length > 0 && bytes.data[bytes.length - 1] == '\n') /* of output, the newline at its end says nothing */
+			text_visible(out, bytes.data, bytes.length < 8 ? bytes.length : 8,
+				TEXT_ONE_LINE);
+		else if (bytes.length > 0 &&
+			bytes.data[bytes.length - 1] ==
+				'\n') /* of output, the newline at its end says nothing */
 			text_visible(out, bytes.data, bytes.length - 1, TEXT_ONE_LINE);
 		else
 			text_visible(out, bytes.data, bytes.length, TEXT_ONE_LINE);
@@ -80,8 +83,8 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 void log_describe(const struct log_row *row, struct json_slice event, struct buffer *out)
 {
 	struct json_slice data = value_of(event, "data");
-	size_t group = 0;      /* length of out where the group began */
-	bool complete = true;  /* whether every field of the group was there */
+	size_t group = 0;     /* length of out where the group began */
+	bool complete = true; /* whether every field of the group was there */
 
 	if (!row) {
 		value_shown(data, out);

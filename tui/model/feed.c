@@ -30,17 +30,20 @@ static void say_error(struct console *c, const char *what, struct json_slice err
 	console_say(c, STYLE_DENY, "%s: %s", what, text.length ? text.data : "");
 }
 
-static void on_subscribed(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_subscribed(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	(void)about;
 	if (!result.text)
 		say_error(owner, "events", error);
 }
 
-static void on_info(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_info(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
-	uint64_t next = (uint64_t)value_number(value_of(result, "next"), 1), oldest = (uint64_t)value_number(value_of(result, "oldest"), 1);
+	uint64_t next = (uint64_t)value_number(value_of(result, "next"), 1),
+		 oldest = (uint64_t)value_number(value_of(result, "oldest"), 1);
 	char params[64];
 
 	(void)about;
@@ -60,10 +63,13 @@ static void on_info(void *owner, const char *about, struct json_slice result, st
 	feed_ask_tools(c);
 	c->tool.stale = true;
 	if (c->was_lost)
-		console_say(c, STYLE_GOOD, "connected again, to the daemon with process id %" PRId64, value_number(value_of(result, "pid"), 0));
+		console_say(c, STYLE_GOOD,
+			"connected again, to the daemon with process id %" PRId64,
+			value_number(value_of(result, "pid"), 0));
 }
 
-static void on_request_answered(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_request_answered(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 	struct json_slice status = value_of(result, "status");
@@ -76,7 +82,10 @@ static void on_request_answered(void *owner, const char *about, struct json_slic
 		buffer_printf(c->answer, "{\"result\":%.*s}", (int)result.length, result.text);
 	else if (error.text)
 		buffer_printf(c->answer, "{\"error\":%.*s}", (int)error.length, error.text);
-	console_say(c, STYLE_GOOD, status.text ? "The program has ended, exit status %" PRId64 ". q leaves." : "The run has ended. q leaves.", value_number(status, 0));
+	console_say(c, STYLE_GOOD,
+		status.text ? "The program has ended, exit status %" PRId64 ". q leaves."
+			    : "The run has ended. q leaves.",
+		value_number(status, 0));
 	c->quit |= c->leaving;
 }
 
@@ -91,10 +100,12 @@ void feed_connected(void *owner)
 		return;
 	}
 	link_request(&c->link, "events.subscribe", "{\"since\":0}", on_subscribed, "");
-	link_send_line(&c->link, c->options->request, c->options->request_length, on_request_answered, "");
+	link_send_line(
+		&c->link, c->options->request, c->options->request_length, on_request_answered, "");
 }
 
-static void on_list(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_list(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 
@@ -125,7 +136,8 @@ void feed_ask_wanted(struct console *c, int64_t now_ms)
 
 int feed_patience(const struct console *c, int64_t now_ms)
 {
-	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1, feed_tools_at(c) };
+	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1,
+		feed_tools_at(c) };
 	int least = -1;
 
 	for (int i = 0; i < 2 && c->link.fd >= 0; i++)
@@ -148,15 +160,19 @@ void feed_event(void *owner, struct json_slice event)
 		c->options->on_event(c->options->on_event_argument, event);
 	c->dirty = true;
 	log_add(c->log, event);
-	c->newest_ns = value_of(event, "time").text ? value_time(value_of(event, "time")) : c->newest_ns;
+	c->newest_ns =
+		value_of(event, "time").text ? value_time(value_of(event, "time")) : c->newest_ns;
 	run = runs_apply(c->runs, event);
 	feed_tool_event(c, type, sequence > c->news_after);
 	if (run && strcmp(run->id, c->detail.id) == 0)
 		c->detail.stale = true;
-	c->list_wanted |= json_slice_is(type, "sandbox.queued") || json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") || json_slice_is(type, "events.dropped");
+	c->list_wanted |= json_slice_is(type, "sandbox.queued") ||
+		json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") ||
+		json_slice_is(type, "events.dropped");
 }
 
-static void on_program(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_program(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 	struct run *run = runs_find(c->runs, about);
@@ -178,8 +194,10 @@ static void on_program(void *owner, const char *about, struct json_slice result,
 static bool name_run(char *params, size_t size, const char *id, bool ends)
 {
 	/* Ids are the daemon's, plain words; what is none is not sent. */
-	return strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") == strlen(id) &&
-	       snprintf(params, size, "{\"execution_id\":\"%s\"%s}", id, ends ? ",\"by\":\"operator\"" : "") < (int)size;
+	return strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") ==
+		strlen(id) &&
+		snprintf(params, size, "{\"execution_id\":\"%s\"%s}", id,
+			ends ? ",\"by\":\"operator\"" : "") < (int)size;
 }
 
 void feed_ask_program(struct console *c, struct run *run)
@@ -189,13 +207,15 @@ void feed_ask_program(struct console *c, struct run *run)
 
 	if (run->asked && (run->asked_at_end || !ended))
 		return;
-	if (!name_run(params, sizeof params, run->id, false) || !link_request(&c->link, "sandbox.show", params, on_program, run->id))
+	if (!name_run(params, sizeof params, run->id, false) ||
+		!link_request(&c->link, "sandbox.show", params, on_program, run->id))
 		return;
 	run->asked = true;
 	run->asked_at_end = ended;
 }
 
-static void on_control(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_control(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 
@@ -209,7 +229,9 @@ void feed_control(struct console *c, const char *method, const char *id)
 {
 	char params[RUN_ID_MAX + 64], about[LINK_ABOUT_MAX];
 
-	snprintf(about, sizeof about, "%s %.6s", strchr(method, '.') ? strchr(method, '.') + 1 : method, id);
-	if (!name_run(params, sizeof params, id, strcmp(method, "sandbox.kill") == 0) || !link_request(&c->link, method, params, on_control, about))
+	snprintf(about, sizeof about, "%s %.6s",
+		strchr(method, '.') ? strchr(method, '.') + 1 : method, id);
+	if (!name_run(params, sizeof params, id, strcmp(method, "sandbox.kill") == 0) ||
+		!link_request(&c->link, method, params, on_control, about))
 		console_say(c, STYLE_DENY, "%s: there is no connection to the daemon", about);
 }

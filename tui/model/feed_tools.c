@@ -24,7 +24,7 @@
 #include "tui/model/value.h"
 
 #define ASK_PAUSE_MS 500
-#define ASK_SHARE 4       /* times as long as an answer took, nothing is asked */
+#define ASK_SHARE 4 /* times as long as an answer took, nothing is asked */
 #define USER_COLUMNS 24
 #define SLICE (256u << 10) /* bytes of a list that are taken at once */
 #define BELL_PAUSE_MS 2000 /* a flood rings once */
@@ -59,17 +59,21 @@ static void notice_broken(struct tool_list *list, struct json_slice broken)
 		user.length = 0;
 		value_shown(value_of(item, "user"), &user);
 		/* Which one and how it is broken stand before what cannot have room. */
-		buffer_add_text(&text, cells_middle(shown, sizeof shown, user.length ? user.data : "?", USER_COLUMNS));
+		buffer_add_text(&text,
+			cells_middle(
+				shown, sizeof shown, user.length ? user.data : "?", USER_COLUMNS));
 		buffer_add_text(&text, ": ");
 		value_shown(value_of(item, "code"), &text);
 		buffer_add_text(&text, ": ");
 		value_shown(value_of(item, "error"), &text);
 	}
 	if (count)
-		snprintf(list->notice, sizeof list->notice, "%zu %s cannot be read: %s", count, count == 1 ? "library" : "libraries", text.length ? text.data : "");
+		snprintf(list->notice, sizeof list->notice, "%zu %s cannot be read: %s", count,
+			count == 1 ? "library" : "libraries", text.length ? text.data : "");
 }
 
-static void on_items(struct console *c, struct tool_list *list, struct json_slice items, struct json_slice result, struct json_slice error)
+static void on_items(struct console *c, struct tool_list *list, struct json_slice items,
+	struct json_slice result, struct json_slice error)
 {
 	struct buffer text = BUFFER_INIT;
 
@@ -84,12 +88,14 @@ static void on_items(struct console *c, struct tool_list *list, struct json_slic
 	if (!error.text)
 		return;
 	feed_error(error, &text);
-	snprintf(list->notice, sizeof list->notice, "The daemon gives no list: %s", text.length ? text.data : "");
+	snprintf(list->notice, sizeof list->notice, "The daemon gives no list: %s",
+		text.length ? text.data : "");
 	list->known = true;
 	buffer_free(&text);
 }
 
-static void on_pending(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_pending(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 
@@ -97,7 +103,8 @@ static void on_pending(void *owner, const char *about, struct json_slice result,
 	on_items(c, &c->tools.pending, value_of(result, "pending"), result, error);
 }
 
-static void on_current(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_current(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 
@@ -117,15 +124,19 @@ void feed_ask_tools(struct console *c)
 
 static bool is_wanted(const struct console *c)
 {
-	return (c->pending_wanted || c->current_wanted) && !c->tools_asked && !tools_is_taking(&c->tools);
+	return (c->pending_wanted || c->current_wanted) && !c->tools_asked &&
+		!tools_is_taking(&c->tools);
 }
 
 /* A script waits for no answer. */
 static int64_t ask_at(const struct console *c)
 {
-	int64_t pause = c->tools_took_ms * ASK_SHARE > ASK_PAUSE_MS ? c->tools_took_ms * ASK_SHARE : ASK_PAUSE_MS;
+	int64_t pause = c->tools_took_ms * ASK_SHARE > ASK_PAUSE_MS ? c->tools_took_ms * ASK_SHARE
+								    : ASK_PAUSE_MS;
 
-	return c->options->script ? 0 : c->tools_begun_ms ? c->tools_begun_ms + c->tools_took_ms + pause : 0;
+	return c->options->script   ? 0
+		: c->tools_begun_ms ? c->tools_begun_ms + c->tools_took_ms + pause
+				    : 0;
 }
 
 static void ask_tools(struct console *c, int64_t now_ms)
@@ -135,13 +146,16 @@ static void ask_tools(struct console *c, int64_t now_ms)
 
 	c->tools_begun_ms = now_ms;
 	c->tools_took_ms = 0;
-	c->tools_asked = link_request(&c->link, current ? "tool.list" : "tool.pending", "{\"user\":\"*\"}", current ? on_current : on_pending, "");
+	c->tools_asked = link_request(&c->link, current ? "tool.list" : "tool.pending",
+		"{\"user\":\"*\"}", current ? on_current : on_pending, "");
 	*wanted = !c->tools_asked;
 }
 
 static int64_t show_at(const struct console *c)
 {
-	return console_view(c) != VIEW_TOOL || !c->tool.stale || c->tool.asked ? -1 : c->options->script ? 0 : c->tool.asked_ms + ASK_PAUSE_MS;
+	return console_view(c) != VIEW_TOOL || !c->tool.stale || c->tool.asked ? -1
+		: c->options->script                                           ? 0
+				     : c->tool.asked_ms + ASK_PAUSE_MS;
 }
 
 void feed_step_tools(struct console *c, int64_t now_ms)
@@ -160,14 +174,18 @@ void feed_step_tools(struct console *c, int64_t now_ms)
 
 int64_t feed_tools_at(const struct console *c)
 {
-	int64_t lists = tools_is_taking(&c->tools) ? 0 : is_wanted(c) ? ask_at(c) : -1, one = show_at(c);
+	int64_t lists = tools_is_taking(&c->tools) ? 0
+		: is_wanted(c)                     ? ask_at(c)
+						   : -1,
+		one = show_at(c);
 
 	return lists < 0 || (one >= 0 && one < lists) ? one : lists;
 }
 
 bool feed_has_tools(const struct console *c)
 {
-	return show_at(c) < 0 && !c->tools_asked && !c->pending_wanted && !c->current_wanted && !tools_is_taking(&c->tools);
+	return show_at(c) < 0 && !c->tools_asked && !c->pending_wanted && !c->current_wanted &&
+		!tools_is_taking(&c->tools);
 }
 
 void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
@@ -179,7 +197,8 @@ void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
 	feed_ask_tools(c);
 	c->tool.stale = true;
 	/* What is replayed rang when it happened. */
-	if (is_news && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen && !c->options->quiet && console_now_ms() - c->rang_ms > BELL_PAUSE_MS) {
+	if (is_news && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen &&
+		!c->options->quiet && console_now_ms() - c->rang_ms > BELL_PAUSE_MS) {
 		c->rang_ms = console_now_ms();
 		screen_bell();
 	}
@@ -187,7 +206,8 @@ void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
 
 /* ---- one tool ---- */
 
-static void on_shown(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_shown(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 	struct buffer text = BUFFER_INIT;
@@ -208,7 +228,8 @@ static void on_shown(void *owner, const char *about, struct json_slice result, s
 	buffer_free(&text);
 }
 
-static void on_history(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_history(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 
@@ -250,14 +271,19 @@ static void say_outcome(struct console *c, const char *about, const char *outcom
 	c->decision.done += good;
 	c->decision.refused += !good;
 	if (!good)
-		snprintf(c->decision.outcomes + used, sizeof c->decision.outcomes - used, "%s%s: %s", used ? "; " : ": ", about, outcome);
+		snprintf(c->decision.outcomes + used, sizeof c->decision.outcomes - used,
+			"%s%s: %s", used ? "; " : ": ", about, outcome);
 	if (c->decision.asked == 1)
-		console_say(c, good ? STYLE_GOOD : STYLE_DENY, "%s: %s%s", about, good ? "" : "not done: ", outcome);
+		console_say(c, good ? STYLE_GOOD : STYLE_DENY, "%s: %s%s", about,
+			good ? "" : "not done: ", outcome);
 	else
-		console_say(c, c->decision.refused ? STYLE_DENY : STYLE_GOOD, "%zu of %zu done, %zu not done%s", c->decision.done, c->decision.asked, c->decision.refused, c->decision.outcomes);
+		console_say(c, c->decision.refused ? STYLE_DENY : STYLE_GOOD,
+			"%zu of %zu done, %zu not done%s", c->decision.done, c->decision.asked,
+			c->decision.refused, c->decision.outcomes);
 }
 
-static void on_decided(void *owner, const char *about, struct json_slice result, struct json_slice error)
+static void on_decided(
+	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
@@ -284,11 +310,14 @@ void feed_decide(struct console *c, const char *method, const struct tool *tool,
 	struct json_writer w;
 
 	c->decision.asked++;
-	snprintf(about, sizeof about, "%s %s version %" PRId64, strchr(method, '.') + 1, tool->name, tool->version);
+	snprintf(about, sizeof about, "%s %s version %" PRId64, strchr(method, '.') + 1, tool->name,
+		tool->version);
 	buffer_printf(&params, "{%s,\"reason\":", tool->key);
 	json_begin(&w, &params);
 	json_string(&w, reason);
 	buffer_add_text(&params, "}");
 	if (params.failed || !link_request(&c->link, method, params.data, on_decided, about))
-		say_outcome(c, about, "there is no connection to the daemon, or too much is asked at once", false);
+		say_outcome(c, about,
+			"there is no connection to the daemon, or too much is asked at once",
+			false);
 }

@@ -37,13 +37,17 @@ static bool write_all(int fd, const struct buffer *text)
 
 static bool write_file(struct console *c, const char *path, const struct buffer *text, int flags)
 {
-	int fd = text->failed ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | flags, 0600);
+	int fd = text->failed
+		? -1
+		: open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | flags, 0600);
 	char shown[160];
 	bool good;
 
 	text_visible_into(shown, sizeof shown, path, strlen(path), TEXT_ONE_LINE);
 	if (fd < 0) {
-		console_say(c, STYLE_DENY, errno == EEXIST ? "%s is there already; it stays as it is" : "%s: %s", shown, error_errno_name(errno));
+		console_say(c, STYLE_DENY,
+			errno == EEXIST ? "%s is there already; it stays as it is" : "%s: %s",
+			shown, error_errno_name(errno));
 		return false;
 	}
 	good = write_all(fd, text);

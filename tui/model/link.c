@@ -23,11 +23,13 @@
 
 #define FIRST_CAPACITY (256u << 10)
 #define LONGEST_LINE (256u << 20)
-#define READ_MOST (256u << 10)   /* of one step, so that keys are looked at in between */
+#define READ_MOST (256u << 10) /* of one step, so that keys are looked at in between */
 #define RETRY_FIRST_MS 100
 #define RETRY_MOST_MS 3000
 
-static const struct json_gate_rules GATE = { .max_depth = 4096, .allow_nul = true, .must_be_object = true, .one_line = true };
+static const struct json_gate_rules GATE = {
+	.max_depth = 4096, .allow_nul = true, .must_be_object = true, .one_line = true
+};
 
 static int connect_to(const char *path)
 {
@@ -55,7 +57,8 @@ int link_open(struct link *l, const char *path, struct error *err)
 	l->retry_ms = RETRY_FIRST_MS;
 	l->fd = connect_to(path);
 	if (l->fd < 0)
-		return error_set(err, FAILURE_DAEMON_MISSING, errno, "connecting to the control socket %s", path);
+		return error_set(err, FAILURE_DAEMON_MISSING, errno,
+			"connecting to the control socket %s", path);
 	l->on_connected(l->owner);
 	return 0;
 }
@@ -130,7 +133,8 @@ bool link_is_asking(const struct link *l)
 	return false;
 }
 
-bool link_send_line(struct link *l, const char *line, size_t length, link_answer *answer, const char *about)
+bool link_send_line(
+	struct link *l, const char *line, size_t length, link_answer *answer, const char *about)
 {
 	struct link_request *request = l->open;
 
@@ -150,12 +154,14 @@ bool link_send_line(struct link *l, const char *line, size_t length, link_answer
 	return true;
 }
 
-bool link_request(struct link *l, const char *method, const char *params, link_answer *answer, const char *about)
+bool link_request(struct link *l, const char *method, const char *params, link_answer *answer,
+	const char *about)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT;
 	bool sent;
 
-	buffer_printf(&line, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":%s}\n", method, params);
+	buffer_printf(
+		&line, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":%s}\n", method, params);
 	sent = !line.failed && link_send_line(l, line.data, line.length, answer, about);
 	return sent;
 }
@@ -164,7 +170,8 @@ bool link_request(struct link *l, const char *method, const char *params, link_a
 static bool write_some(struct link *l)
 {
 	while (l->sent < l->out.length) {
-		ssize_t sent = send(l->fd, l->out.data + l->sent, l->out.length - l->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = send(l->fd, l->out.data + l->sent, l->out.length - l->sent,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (sent < 0 && errno == EINTR)
 			continue;
@@ -190,7 +197,8 @@ static void take_line(struct link *l, const char *text, size_t length)
 	/* A long line is gone through once. */
 	for (size_t at = 0; json_slice_next(text, length, &at, &key, &value);)
 		for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-			if (key.length == strlen(NAMES[i]) && memcmp(key.text, NAMES[i], key.length) == 0)
+			if (key.length == strlen(NAMES[i]) &&
+				memcmp(key.text, NAMES[i], key.length) == 0)
 				members[i] = value;
 	method = members[0];
 	if (method.text) {
@@ -290,7 +298,8 @@ bool link_step(struct link *l, int64_t now_ms)
 		l->fd = connect_to(l->path);
 		if (l->fd < 0) {
 			l->retry_at_ms = now_ms + l->retry_ms;
-			l->retry_ms = l->retry_ms * 2 > RETRY_MOST_MS ? RETRY_MOST_MS : l->retry_ms * 2;
+			l->retry_ms =
+				l->retry_ms * 2 > RETRY_MOST_MS ? RETRY_MOST_MS : l->retry_ms * 2;
 			return true;
 		}
 		l->on_connected(l->owner);

@@ -26,23 +26,24 @@
  * What came of a request. result and error: text NULL when there is none; both, when the connection
  * was lost. about: as it was given.
  */
-typedef void link_answer(void *owner, const char *about, struct json_slice result, struct json_slice error);
+typedef void link_answer(
+	void *owner, const char *about, struct json_slice result, struct json_slice error);
 
 struct link {
-	int fd;                        /* -1: not connected */
-	const char *path;              /* NULL: there is nothing to connect to again */
+	int fd;           /* -1: not connected */
+	const char *path; /* NULL: there is nothing to connect to again */
 	void *owner;
 	void (*on_connected)(void *owner);
 	void (*on_event)(void *owner, struct json_slice event);
-	char *in;                      /* owned */
+	char *in; /* owned */
 	size_t start, end, looked, capacity;
 	struct buffer out;
 	size_t sent;
 	int64_t next_id, retry_ms, retry_at_ms;
-	uint64_t malformed;            /* lines that were none of the protocol's */
-	bool more;                     /* there may be more to read at once */
+	uint64_t malformed; /* lines that were none of the protocol's */
+	bool more;          /* there may be more to read at once */
 	struct link_request {
-		int64_t id;                /* 0: free */
+		int64_t id; /* 0: free */
 		link_answer *answer;
 		char about[LINK_ABOUT_MAX];
 	} open[LINK_OPEN_REQUESTS];
@@ -72,7 +73,8 @@ bool link_step(struct link *l, int64_t now_ms);
  * Sends a request, params being a JSON object. answer may be NULL. Returns false, having called
  * nothing, when there is no connection, no memory, or too much is open.
  */
-bool link_request(struct link *l, const char *method, const char *params, link_answer *answer, const char *about);
+bool link_request(struct link *l, const char *method, const char *params, link_answer *answer,
+	const char *about);
 
 /* Whether an answer is waited for. */
 bool link_is_asking(const struct link *l);
@@ -81,6 +83,7 @@ bool link_is_asking(const struct link *l);
  * Sends a line that is complete but for its id, which must be its first member and missing:
  * {"jsonrpc":... becomes {"id":N,"jsonrpc":...
  */
-bool link_send_line(struct link *l, const char *line, size_t length, link_answer *answer, const char *about);
+bool link_send_line(
+	struct link *l, const char *line, size_t length, link_answer *answer, const char *about);
 
 #endif

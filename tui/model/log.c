@@ -26,11 +26,11 @@
 
 struct log {
 	uint64_t first, next, protect, unkept, total;
-	uint64_t fixed;                /* those before it keep their place */
+	uint64_t fixed; /* those before it keep their place */
 	uint32_t front;
-	uint64_t first_row, next_row;  /* positions in rows, modulo */
+	uint64_t first_row, next_row; /* positions in rows, modulo */
 	char words[LOG_FILTER_MAX], subject[LOG_SUBJECT_MAX];
-	struct buffer text;            /* of the row that is being matched */
+	struct buffer text; /* of the row that is being matched */
 	struct log_entry entries[ENTRIES];
 	uint64_t rows[ENTRIES];
 	char bytes[BYTES];
@@ -81,7 +81,8 @@ static bool make_room(struct log *l, uint32_t length)
 	while (l->first < l->next) {
 		const struct log_entry *e = place(l, l->first);
 
-		if (l->next - l->first < ENTRIES && (e->offset >= l->front + length || e->offset + e->length <= l->front))
+		if (l->next - l->first < ENTRIES &&
+			(e->offset >= l->front + length || e->offset + e->length <= l->front))
 			break;
 		if (!forget_first(l))
 			return false;
@@ -125,12 +126,13 @@ static uint64_t position(struct log *l, int64_t time_ns)
 {
 	uint64_t at = l->next;
 
-	for (; time_ns > 0 && at > l->first && at > l->fixed && l->next - at < WINDOW_EVENTS; at--) {
+	for (; time_ns > 0 && at > l->first && at > l->fixed && l->next - at < WINDOW_EVENTS;
+		at--) {
 		const struct log_entry *before = place(l, at - 1);
 
 		/* Bytes are moved, but not across the end of their block. */
 		if (before->time_ns <= time_ns || before->time_ns - time_ns > WINDOW_NS ||
-		    before->offset >= l->front)
+			before->offset >= l->front)
 			break;
 	}
 	return at;
@@ -205,8 +207,10 @@ struct json_slice log_event(const struct log *l, const struct log_entry *e)
 static void add_gap(struct log *l)
 {
 	char text[200];
-	int length = snprintf(text, sizeof text, "{\"sequence\":0,\"type\":\"events.dropped\",\"subject\":\"\",\"data\":{\"count\":%" PRIu64 ",\"since\":%" PRIu64 "}}", l->unkept,
-			      l->first < l->next ? place(l, l->next - 1)->sequence : 0);
+	int length = snprintf(text, sizeof text,
+		"{\"sequence\":0,\"type\":\"events.dropped\",\"subject\":\"\",\"data\":{\"count\":"
+		"%" PRIu64 ",\"since\":%" PRIu64 "}}",
+		l->unkept, l->first < l->next ? place(l, l->next - 1)->sequence : 0);
 
 	l->unkept = 0;
 	l->total--;

@@ -24,7 +24,7 @@
 #define LOG_SUBJECT_MAX 96
 #define LOG_FILTER_MAX 120
 
-struct log_row {                      /* rows.def */
+struct log_row { /* rows.def */
 	const char *type;
 	enum style style;
 	const char *word, *template;
@@ -33,7 +33,7 @@ struct log_row {                      /* rows.def */
 struct log_entry {
 	uint64_t sequence;
 	int64_t time_ns;
-	const struct log_row *row;    /* NULL: a type that the console does not know */
+	const struct log_row *row; /* NULL: a type that the console does not know */
 	uint32_t offset, length;
 	bool marked, is_row;
 };

@@ -27,7 +27,7 @@
 struct runs {
 	struct run *buckets[BUCKETS];
 	struct run *newest, *oldest;
-	struct run *last;              /* the one that was asked for last */
+	struct run *last; /* the one that was asked for last */
 	size_t count;
 	uint64_t numbers;
 };
@@ -196,7 +196,8 @@ static void take_usage(struct run *run, struct json_slice usage)
 	if (!usage.text)
 		return;
 	run->cpu_ms = whole_of(usage, "cpu_user_ms") + whole_of(usage, "cpu_system_ms");
-	run->cpu_percent = run->duration_ms > 0 ? 100.0 * (double)run->cpu_ms / (double)run->duration_ms : 0;
+	run->cpu_percent =
+		run->duration_ms > 0 ? 100.0 * (double)run->cpu_ms / (double)run->duration_ms : 0;
 	run->memory_top = whole_of(usage, "peak_memory_bytes");
 	run->processes = whole_of(usage, "peak_processes");
 }
@@ -233,11 +234,13 @@ static void on_resumed(struct run *run, struct json_slice data, int64_t time_ns)
 
 static void on_sample(struct run *run, struct json_slice data, int64_t time_ns)
 {
-	int64_t elapsed = value_number(value_of(data, "elapsed_ms"), 0), cpu = value_number(value_of(data, "cpu_ms"), 0);
+	int64_t elapsed = value_number(value_of(data, "elapsed_ms"), 0),
+		cpu = value_number(value_of(data, "cpu_ms"), 0);
 
 	(void)time_ns;
 	if (elapsed > run->elapsed_ms && cpu >= run->cpu_ms)
-		run->cpu_percent = 100.0 * (double)(cpu - run->cpu_ms) / (double)(elapsed - run->elapsed_ms);
+		run->cpu_percent =
+			100.0 * (double)(cpu - run->cpu_ms) / (double)(elapsed - run->elapsed_ms);
 	run->elapsed_ms = elapsed;
 	run->cpu_ms = cpu;
 	run->memory = value_number(value_of(data, "memory_bytes"), 0);
@@ -345,7 +348,9 @@ struct run *runs_apply(struct runs *r, struct json_slice event)
 
 static enum run_state listed_state(struct json_slice state)
 {
-	return json_slice_is(state, "waiting") ? RUN_WAITS : json_slice_is(state, "paused") ? RUN_PAUSED : RUN_RUNS;
+	return json_slice_is(state, "waiting")   ? RUN_WAITS
+		: json_slice_is(state, "paused") ? RUN_PAUSED
+						 : RUN_RUNS;
 }
 
 /* The check of a tool's source runs nothing: it has no events, so it is no row. */
@@ -364,7 +369,8 @@ void runs_apply_list(struct runs *r, struct json_slice list)
 	for (struct run *run = r->newest; run; run = run->older)
 		run->listed = false;
 	for (size_t at = 0; value_item(list, &at, &item);) {
-		struct run *run = runs_nothing(item) ? NULL : run_of(r, value_of(item, "execution_id"));
+		struct run *run =
+			runs_nothing(item) ? NULL : run_of(r, value_of(item, "execution_id"));
 
 		if (!run)
 			continue;
@@ -373,7 +379,8 @@ void runs_apply_list(struct runs *r, struct json_slice list)
 			run->state = listed_state(value_of(item, "state"));
 		if (run->has_started)
 			continue;
-		take_method(item, value_of(item, "program").text ? "program" : "method", run->program, sizeof run->program);
+		take_method(item, value_of(item, "program").text ? "program" : "method",
+			run->program, sizeof run->program);
 		take_text(item, "name", run->name, sizeof run->name);
 		take_text(item, "command", run->command, sizeof run->command);
 	}
@@ -406,7 +413,10 @@ int64_t run_left_ms(const struct run *run)
 
 const char *run_label(const struct run *run)
 {
-	return run->command[0] ? run->command : run->name[0] ? run->name : run->program[0] ? run->program : "?";
+	return run->command[0]    ? run->command
+		: run->name[0]    ? run->name
+		: run->program[0] ? run->program
+				  : "?";
 }
 
 int64_t run_memory(const struct run *run)
@@ -415,7 +425,9 @@ int64_t run_memory(const struct run *run)
 }
 
 /* What ended it: ended_by of the last event. */
-static const struct cause { const char *name, *word, *why; } CAUSES[] = {
+static const struct cause {
+	const char *name, *word, *why;
+} CAUSES[] = {
 	{ "timeout", "timed out", "its time was over (--timeout)" },
 	{ "memory", "oom", "its processes used more memory than they may (--memory)" },
 	{ "operator", "killed: operator", "an operator ended it (K)" },
@@ -437,13 +449,18 @@ const char *run_state_why(const struct run *run)
 {
 	const struct cause *cause = cause_of(run);
 
-	return run->state == RUN_GONE ? "the daemon has it no more, and no event told of its end" : cause ? cause->why : "";
+	return run->state == RUN_GONE ? "the daemon has it no more, and no event told of its end"
+		: cause               ? cause->why
+				      : "";
 }
 
 const char *run_state_text(const struct run *run, char text[32])
 {
 	const struct cause *cause = cause_of(run);
-	static const char *const LIVE[] = { [RUN_WAITS] = "waiting", [RUN_RUNS] = "running", [RUN_PAUSED] = "paused", [RUN_GONE] = "gone" };
+	static const char *const LIVE[] = { [RUN_WAITS] = "waiting",
+		[RUN_RUNS] = "running",
+		[RUN_PAUSED] = "paused",
+		[RUN_GONE] = "gone" };
 
 	if (run->state != RUN_ENDED)
 		return LIVE[run->state];
@@ -499,7 +516,11 @@ static size_t cut_end(const char *text, size_t length)
 
 		if (((unsigned char)text[length - back] & 0xc0) != 0xc0)
 			continue;
-		return text_decode((const unsigned char *)text + length - back, back, &c, &truncated) == 0 && truncated ? back : 0;
+		return text_decode((const unsigned char *)text + length - back, back, &c,
+			       &truncated) == 0 &&
+				truncated
+			? back
+			: 0;
 	}
 	return 0;
 }
@@ -526,7 +547,8 @@ void run_output_add(struct run *run, int stream, struct json_slice data)
 		run->open_stream = newline ? -1 : stream;
 	}
 	if (at < text.length) {
-		lines_foreign(&run->output, stream ? STYLE_WARN : STYLE_PLAIN, text.data + at, text.length - at, 0);
+		lines_foreign(&run->output, stream ? STYLE_WARN : STYLE_PLAIN, text.data + at,
+			text.length - at, 0);
 		run->open_stream = text.data[text.length - 1] == '\n' ? -1 : stream;
 	}
 out:

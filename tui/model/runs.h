@@ -25,31 +25,34 @@ enum run_state { RUN_WAITS, RUN_RUNS, RUN_PAUSED, RUN_ENDED, RUN_GONE };
 
 struct run {
 	struct run *next_in_bucket, *newer, *older;
-	uint64_t number;                   /* counts up; the order in which they became known */
-	char id[RUN_ID_MAX];               /* visible */
-	char command[400];                 /* the command line; visible */
-	char ended_by[16];                 /* "": by itself, or not known */
+	uint64_t number;     /* counts up; the order in which they became known */
+	char id[RUN_ID_MAX]; /* visible */
+	char command[400];   /* the command line; visible */
+	char ended_by[16];   /* "": by itself, or not known */
 	char name[160], program[24], tier[24], policy[72], error[400], failure[48]; /* visible */
-	struct { char name[96], user[96]; int64_t version; } tool; /* whose call it was; visible */
+	struct {
+		char name[96], user[96];
+		int64_t version;
+	} tool; /* whose call it was; visible */
 	enum run_state state;
 	bool has_started, is_confined, success, timed_out, listed;
 	int64_t started_ns, ended_ns, timeout_ms, memory_limit;
 	int64_t elapsed_ms, cpu_ms, memory, memory_top, processes, workspace, duration_ms;
-	int64_t exit_code, signal;         /* -1: none */
+	int64_t exit_code, signal; /* -1: none */
 	/* of one processor: since the sample before, or of the whole run once that has ended */
 	double cpu_percent;
-	uint64_t opened, denied;           /* files; everything that was refused */
+	uint64_t opened, denied; /* files; everything that was refused */
 	uint64_t events;
 	struct series cpu, use;
 	struct buffer limits, confinement, files; /* JSON of the events, as it came */
 	/* the answer to sandbox.show; empty until it was asked for */
 	struct buffer shown;
-	bool asked, asked_at_end;          /* for it; and after the end */
-	unsigned answers;                  /* how many came */
+	bool asked, asked_at_end; /* for it; and after the end */
+	unsigned answers;         /* how many came */
 	struct lines output;
-	char rest[2][4];                   /* per stream, of a character that was cut */
+	char rest[2][4]; /* per stream, of a character that was cut */
 	size_t rest_length[2];
-	int open_stream;                   /* whose last line lacks its newline; -1: none */
+	int open_stream; /* whose last line lacks its newline; -1: none */
 };
 
 struct runs;

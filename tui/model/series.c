@@ -16,7 +16,9 @@ void series_add(struct series *s, double value)
 		return;
 	if (s->count == SERIES_MAX) {
 		for (size_t i = 0; i < SERIES_MAX / 2; i++)
-			s->values[i] = s->values[2 * i] > s->values[2 * i + 1] ? s->values[2 * i] : s->values[2 * i + 1];
+			s->values[i] = s->values[2 * i] > s->values[2 * i + 1]
+				? s->values[2 * i]
+				: s->values[2 * i + 1];
 		s->count = SERIES_MAX / 2;
 		s->stride = stride * 2;
 	}
@@ -40,13 +42,16 @@ static int height(const struct series *s, size_t places, size_t place, int steps
 	return result < 1 ? s->values[index] > 0 : result > steps ? steps : result;
 }
 
-static void draw_braille(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full)
+static void draw_braille(const struct series *s, struct cells *c, int row, int column, int rows,
+	int columns, double full)
 {
 	/* from the bottom */
-	static const unsigned char LEFT[] = { 0x40, 0x04, 0x02, 0x01 }, RIGHT[] = { 0x80, 0x20, 0x10, 0x08 };
+	static const unsigned char LEFT[] = { 0x40, 0x04, 0x02, 0x01 },
+				   RIGHT[] = { 0x80, 0x20, 0x10, 0x08 };
 
 	for (int x = 0; x < columns; x++) {
-		int left = height(s, (size_t)columns * 2, (size_t)x * 2, rows * 4, full), right = height(s, (size_t)columns * 2, (size_t)x * 2 + 1, rows * 4, full);
+		int left = height(s, (size_t)columns * 2, (size_t)x * 2, rows * 4, full),
+		    right = height(s, (size_t)columns * 2, (size_t)x * 2 + 1, rows * 4, full);
 
 		for (int y = 0; y < rows; y++) {
 			int below = (rows - 1 - y) * 4;
@@ -54,7 +59,8 @@ static void draw_braille(const struct series *s, struct cells *c, int row, int c
 			char text[4] = "";
 
 			for (int i = 0; i < 4; i++)
-				dots |= (left > below + i ? LEFT[i] : 0u) | (right > below + i ? RIGHT[i] : 0u);
+				dots |= (left > below + i ? LEFT[i] : 0u) |
+					(right > below + i ? RIGHT[i] : 0u);
 			if (dots == 0)
 				continue;
 			text[0] = (char)0xe2;
@@ -65,7 +71,8 @@ static void draw_braille(const struct series *s, struct cells *c, int row, int c
 	}
 }
 
-static void draw_signs(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full)
+static void draw_signs(const struct series *s, struct cells *c, int row, int column, int rows,
+	int columns, double full)
 {
 	static const char *const SIGNS[] = { " ", ".", ":", "#" };
 
@@ -75,12 +82,16 @@ static void draw_signs(const struct series *s, struct cells *c, int row, int col
 		for (int y = 0; y < rows; y++) {
 			int part = top - (rows - 1 - y) * 3;
 
-			cells_text(c, row + y, column + x, 1, STYLE_PLOT, SIGNS[part < 0 ? 0 : part > 3 ? 3 : part]);
+			cells_text(c, row + y, column + x, 1, STYLE_PLOT,
+				SIGNS[part < 0             ? 0
+						: part > 3 ? 3
+							   : part]);
 		}
 	}
 }
 
-void series_draw(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full)
+void series_draw(const struct series *s, struct cells *c, int row, int column, int rows,
+	int columns, double full)
 {
 	full = s->top > full ? s->top : full;
 	if (full <= 0 || rows <= 0 || columns <= 0)

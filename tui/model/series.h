@@ -26,6 +26,7 @@ void series_add(struct series *s, double value);
  * Braille, eight to a cell, or columns of signs where that cannot be shown. The newest is at the
  * right end once there are more values than room.
  */
-void series_draw(const struct series *s, struct cells *c, int row, int column, int rows, int columns, double full);
+void series_draw(const struct series *s, struct cells *c, int row, int column, int rows,
+	int columns, double full);
 
 #endif

@@ -24,8 +24,8 @@ static const char *const KEYS[] = { "user", "name", "hash" };
 /* clang-format off */
 static const struct { const char *name; size_t at, size; } TEXTS[] = {
 #define TEXT(member) { #member, offsetof(struct tool, member), sizeof((struct tool *)0)->member }
-	TEXT(name), TEXT(user), TEXT(hash), TEXT(state), TEXT(policy), TEXT(decided_by), TEXT(reason),
-	TEXT(description),
+	TEXT(name), TEXT(user), TEXT(hash), TEXT(state), TEXT(policy), TEXT(decided_by),
+	TEXT(reason), TEXT(description),
 #undef TEXT
 };
 
@@ -55,7 +55,8 @@ static void take_text(struct json_slice value, char *out, size_t size)
 	value.length = value.length > size * 6 + 2 ? size * 6 + 2 : value.length;
 	out[0] = '\0';
 	if (value_string(value, &bytes))
-		text_visible_into(out, size, bytes.data ? bytes.data : "", bytes.length, TEXT_ONE_LINE);
+		text_visible_into(
+			out, size, bytes.data ? bytes.data : "", bytes.length, TEXT_ONE_LINE);
 }
 
 static void take_member(struct tool *t, struct json_slice key, struct json_slice value)
@@ -114,7 +115,8 @@ static bool has_room(struct tool_intake *in)
 
 	if (in->fresh.count < in->capacity)
 		return true;
-	grown = in->fresh.count < LIST_MOST ? realloc(in->fresh.at, capacity * sizeof *grown) : NULL;
+	grown = in->fresh.count < LIST_MOST ? realloc(in->fresh.at, capacity * sizeof *grown)
+					    : NULL;
 	if (!grown)
 		return false;
 	in->fresh.at = grown;
@@ -135,7 +137,8 @@ static void finish_intake(struct tools *t)
 	struct tool_list before = *t->intake.into, *into = t->intake.into;
 
 	for (size_t i = 0; i < before.count; i++) {
-		struct tool *same = before.at[i].marked ? tools_find(&t->intake.fresh, before.at[i].key) : NULL;
+		struct tool *same =
+			before.at[i].marked ? tools_find(&t->intake.fresh, before.at[i].key) : NULL;
 
 		if (same)
 			same->marked = true;
@@ -173,7 +176,8 @@ bool tools_step(struct tools *t, size_t bytes)
 	if (!in->items.failed)
 		return false;
 	/* Without memory for the answer the list stays as it was, and says so. */
-	snprintf(in->into->notice, sizeof in->into->notice, "There is no memory for the list that the daemon gave.");
+	snprintf(in->into->notice, sizeof in->into->notice,
+		"There is no memory for the list that the daemon gave.");
 	drop_intake(t);
 	return true;
 }

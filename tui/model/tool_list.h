@@ -34,21 +34,21 @@ struct tool {
 };
 
 struct tool_list {
-	struct tool *at;               /* owned */
+	struct tool *at; /* owned */
 	size_t count;
-	bool known;                    /* the daemon has answered */
-	char notice[400];              /* why there is no list, or what is missing in it; visible */
+	bool known;       /* the daemon has answered */
+	char notice[400]; /* why there is no list, or what is missing in it; visible */
 };
 
 struct tools {
 	struct tool_list pending, current;
-	struct tool_intake {           /* a list that is being taken */
-		struct tool_list *into;    /* NULL: none is */
-		struct buffer items;       /* owned: the array */
+	struct tool_intake {            /* a list that is being taken */
+		struct tool_list *into; /* NULL: none is */
+		struct buffer items;    /* owned: the array */
 		size_t at, capacity;
 		struct tool_list fresh;
 	} intake;
-	char (*read)[TOOL_KEY_MAX];    /* owned: the keys that were read to their end */
+	char (*read)[TOOL_KEY_MAX]; /* owned: the keys that were read to their end */
 	size_t read_count;
 };
 

@@ -10,7 +10,7 @@
 #include "tui/draw/screen.h"
 
 struct tui_options {
-	const char *socket;          /* of the daemon; NULL with fd */
+	const char *socket; /* of the daemon; NULL with fd */
 	/* a connection that is there already, which becomes the console's; -1: none */
 	int fd;
 	/*
@@ -23,10 +23,10 @@ struct tui_options {
 	void (*on_event)(void *argument, struct json_slice event);
 	void *on_event_argument;
 	bool plain;
-	const char *script;          /* path, or NULL */
-	int rows, columns;           /* of the picture, for a script */
+	const char *script; /* path, or NULL */
+	int rows, columns;  /* of the picture, for a script */
 	enum theme theme;
-	bool quiet;                  /* never ring */
+	bool quiet; /* never ring */
 };
 
 #endif

@@ -80,7 +80,8 @@ static size_t add_escape(struct buffer *out, const char *text, size_t length, si
 		return length;
 	c = hex4(text + at + 1);
 	at += 5;
-	if (c >= 0xd800 && c < 0xdc00 && at + 6 <= length && text[at] == '\\' && text[at + 1] == 'u') {
+	if (c >= 0xd800 && c < 0xdc00 && at + 6 <= length && text[at] == '\\' &&
+		text[at + 1] == 'u') {
 		c = 0x10000 + ((c & 0x3ff) << 10) + (hex4(text + at + 2) & 0x3ff);
 		at += 6;
 	}
@@ -116,7 +117,8 @@ static bool add_base64(struct json_slice value, struct buffer *out)
 
 	if (!value.text || value.length < 2 || value.text[0] != '"' || !(bytes = malloc(room)))
 		return false;
-	valid = sodium_base642bin(bytes, room, value.text + 1, value.length - 2, NULL, &length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+	valid = sodium_base642bin(bytes, room, value.text + 1, value.length - 2, NULL, &length,
+			NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
 	if (valid)
 		buffer_add(out, bytes, length);
 	free(bytes);
@@ -128,7 +130,8 @@ bool value_bytes(struct json_slice object, const char *name, struct buffer *out)
 	char coded[80];
 
 	snprintf(coded, sizeof coded, "%s_b64", name);
-	return add_base64(value_of(object, coded), out) || value_string(value_of(object, name), out);
+	return add_base64(value_of(object, coded), out) ||
+		value_string(value_of(object, name), out);
 }
 
 int64_t value_number(struct json_slice value, int64_t otherwise)
@@ -215,13 +218,15 @@ void value_safe_json(struct json_slice value, struct buffer *out)
 			at++;
 			continue;
 		}
-		step = text_decode((const unsigned char *)value.text + at, value.length - at, &c, NULL);
+		step = text_decode(
+			(const unsigned char *)value.text + at, value.length - at, &c, NULL);
 		if (step == 0)
 			c = 0xfffd;
 		if (step == 0 || text_is_hidden(c)) {
 			buffer_add(out, value.text + plain, at - plain);
 			if (c >= 0x10000)
-				buffer_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + ((c - 0x10000) & 0x3ff));
+				buffer_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+					0xdc00 + ((c - 0x10000) & 0x3ff));
 			else
 				buffer_printf(out, "\\u%04x", c);
 			plain = at + (step ? step : 1);

@@ -63,7 +63,8 @@ static bool keep_marked(struct console *c)
 	if (count > 0 && count <= AT_ONCE_MOST)
 		keep(c, marked, count);
 	else
-		console_say(c, STYLE_WARN, count ? "at most %d at once" : "nothing is marked: m marks", AT_ONCE_MOST);
+		console_say(c, STYLE_WARN,
+			count ? "at most %d at once" : "nothing is marked: m marks", AT_ONCE_MOST);
 	free(marked);
 	return count > 0 && count <= AT_ONCE_MOST;
 }
@@ -79,8 +80,9 @@ static void name_them(const struct console *c, struct buffer *out)
 	for (size_t i = 0; i < c->decision.count; i++) {
 		const struct tool *t = &c->decision.tools[i];
 
-		buffer_printf(out, "%s%s v%" PRId64 " of %s (%.8s)", i ? ", " : "", cells_middle(name, sizeof name, t->name, NAME_COLUMNS), t->version,
-			      cells_middle(user, sizeof user, t->user, USER_COLUMNS), t->hash);
+		buffer_printf(out, "%s%s v%" PRId64 " of %s (%.8s)", i ? ", " : "",
+			cells_middle(name, sizeof name, t->name, NAME_COLUMNS), t->version,
+			cells_middle(user, sizeof user, t->user, USER_COLUMNS), t->hash);
 	}
 }
 
@@ -88,7 +90,8 @@ static void name_them(const struct console *c, struct buffer *out)
  * Asks about those that were kept: before, their names, after. Not when that does not fit on the
  * screen, since what is not seen is not decided on.
  */
-static void ask_about_all(struct console *c, const char *before, const char *after, prompt_done *done)
+static void ask_about_all(
+	struct console *c, const char *before, const char *after, prompt_done *done)
 {
 	_cleanup_buffer_ struct buffer label = BUFFER_INIT;
 
@@ -99,7 +102,9 @@ static void ask_about_all(struct console *c, const char *before, const char *aft
 		ask(c, label.data, done);
 	if (label.failed || label.length >= PROMPT_LABEL_MAX || !console_shows_prompt(c)) {
 		c->prompt.kind = PROMPT_NONE;
-		console_say(c, STYLE_WARN, "the names of %zu do not fit on this screen: mark fewer, or make it larger", c->decision.count);
+		console_say(c, STYLE_WARN,
+			"the names of %zu do not fit on this screen: mark fewer, or make it larger",
+			c->decision.count);
 	}
 }
 
@@ -121,7 +126,8 @@ static void on_approval(struct console *c, const char *text)
 static bool is_ready(struct console *c, const struct tool *tool)
 {
 	if (strcmp(tool->state, "pending") != 0)
-		console_say(c, STYLE_WARN, "%s version %d is %s: there is nothing to approve", tool->name, (int)tool->version, tool->state);
+		console_say(c, STYLE_WARN, "%s version %d is %s: there is nothing to approve",
+			tool->name, (int)tool->version, tool->state);
 	else if (!tools_is_read(&c->tools, tool->key))
 		console_say(c, STYLE_WARN, "%s: read its source to the end first", tool->name);
 	else
@@ -137,8 +143,11 @@ void decide_approve(struct console *c, const struct tool *tool)
 		if (!is_ready(c, tool))
 			return;
 		keep(c, tool, 1);
-		snprintf(c->decision.wanted, sizeof c->decision.wanted, "%.*s", HASH_TYPED, tool->hash);
-		snprintf(label, sizeof label, "Approve %s v%d? Type the first %d signs of its hash %.12s: ", tool->name, (int)tool->version, HASH_TYPED, tool->hash);
+		snprintf(c->decision.wanted, sizeof c->decision.wanted, "%.*s", HASH_TYPED,
+			tool->hash);
+		snprintf(label, sizeof label,
+			"Approve %s v%d? Type the first %d signs of its hash %.12s: ", tool->name,
+			(int)tool->version, HASH_TYPED, tool->hash);
 		ask(c, label, on_approval);
 		return;
 	}
@@ -183,9 +192,13 @@ void decide_reject(struct console *c, const struct tool *tool)
 	else if (!keep_marked(c))
 		return;
 	for (size_t i = 0; i < c->decision.count; i++)
-		if (strcmp(c->decision.tools[i].state, "pending") != 0 && strcmp(c->decision.tools[i].state, "trial") != 0) {
-			console_say(c, STYLE_WARN, "%s version %d is %s: there is nothing to reject; v takes a decision back", c->decision.tools[i].name, (int)c->decision.tools[i].version,
-				    c->decision.tools[i].state);
+		if (strcmp(c->decision.tools[i].state, "pending") != 0 &&
+			strcmp(c->decision.tools[i].state, "trial") != 0) {
+			console_say(c, STYLE_WARN,
+				"%s version %d is %s: there is nothing to reject; v takes a "
+				"decision back",
+				c->decision.tools[i].name, (int)c->decision.tools[i].version,
+				c->decision.tools[i].state);
 			return;
 		}
 	snprintf(label, sizeof label, "Why is %s rejected? ", c->decision.tools[0].name);
@@ -208,11 +221,13 @@ void decide_revoke(struct console *c, const struct tool *tool)
 	char label[400];
 
 	if (strcmp(tool->state, "promoted") != 0 && strcmp(tool->state, "rejected") != 0) {
-		console_say(c, STYLE_WARN, "%s version %d is %s: there is no decision to take back", tool->name, (int)tool->version, tool->state);
+		console_say(c, STYLE_WARN, "%s version %d is %s: there is no decision to take back",
+			tool->name, (int)tool->version, tool->state);
 		return;
 	}
 	keep(c, tool, 1);
-	snprintf(label, sizeof label, "Take back that %s v%d (%.8s) was %s? [y/N] ", tool->name, (int)tool->version, tool->hash, tool->state);
+	snprintf(label, sizeof label, "Take back that %s v%d (%.8s) was %s? [y/N] ", tool->name,
+		(int)tool->version, tool->hash, tool->state);
 	prompt_question(&c->prompt, label, console_now_ms() + PAUSE_MS, on_revocation, NULL);
 	c->dirty = true;
 	screen_forget_keys();

@@ -15,19 +15,23 @@
 #include "tui/model/console.h"
 #include "tui/draw/lines.h"
 
-#define TOO_LONG "What is asked does not fit on this screen. Make it larger, or leave the question with Esc."
+#define TOO_LONG \
+	"What is asked does not fit on this screen. Make it larger, or leave the question with " \
+	"Esc."
 #define VIEW_LEAST 3 /* rows; what is asked and said has all the others but for the title */
 
 static int rows_of_prompt(const struct console *c)
 {
-	int most = c->cells.rows - 2 - VIEW_LEAST, rows = c->prompt.kind == PROMPT_NONE ? 1 : prompt_rows(&c->prompt, c->cells.columns);
+	int most = c->cells.rows - 2 - VIEW_LEAST,
+	    rows = c->prompt.kind == PROMPT_NONE ? 1 : prompt_rows(&c->prompt, c->cells.columns);
 
 	return rows > most ? most : rows;
 }
 
 static int rows_of_message(const struct console *c)
 {
-	int most = c->cells.rows - 1 - VIEW_LEAST - rows_of_prompt(c), rows = cells_rows(c->message, strlen(c->message), c->cells.columns - 2);
+	int most = c->cells.rows - 1 - VIEW_LEAST - rows_of_prompt(c),
+	    rows = cells_rows(c->message, strlen(c->message), c->cells.columns - 2);
 
 	return rows > most ? most : rows;
 }
@@ -39,7 +43,8 @@ int console_rows(const struct console *c)
 
 bool console_shows_prompt(const struct console *c)
 {
-	return c->prompt.kind == PROMPT_NONE || prompt_fits(&c->prompt, c->cells.rows - 2 - VIEW_LEAST, c->cells.columns);
+	return c->prompt.kind == PROMPT_NONE ||
+		prompt_fits(&c->prompt, c->cells.rows - 2 - VIEW_LEAST, c->cells.columns);
 }
 
 static void draw_title(struct console *c)
@@ -67,12 +72,15 @@ static void draw_title(struct console *c)
 		count[0] = '\0';
 		if (id == VIEW_PENDING && c->tools.pending.count)
 			snprintf(count, sizeof count, " %zu", c->tools.pending.count);
-		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++, views[id]->name, count);
-		column += cells_text(&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
+		snprintf(text, sizeof text, current ? "[%d %s%s]" : " %d %s%s ", number++,
+			views[id]->name, count);
+		column += cells_text(
+			&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
 	}
 	/* How many there are in all is what a narrow title does without. */
 	for (int all = 1; all >= 0; all--) {
-		snprintf(right, sizeof right, "%s%zu live%s%s ", c->lost ? "NO DAEMON  " : "", live, wait, all ? runs : "");
+		snprintf(right, sizeof right, "%s%zu live%s%s ", c->lost ? "NO DAEMON  " : "", live,
+			wait, all ? runs : "");
 		width = (int)strlen(right);
 		if (column + width <= c->cells.columns)
 			break;
@@ -91,24 +99,30 @@ static void draw_status(struct console *c)
 	char text[FORMAT_MAX];
 
 	if (c->frozen)
-		buffer_printf(&right, "PAUSED +%s  ", format_count(log_total(c->log) - c->frozen_total, text));
+		buffer_printf(&right, "PAUSED +%s  ",
+			format_count(log_total(c->log) - c->frozen_total, text));
 	if (view->status)
 		view->status(c, &right);
 	if (c->link.malformed)
-		buffer_printf(&right, "  %" PRIu64 " lines of the daemon were none of the protocol's", c->link.malformed);
+		buffer_printf(&right,
+			"  %" PRIu64 " lines of the daemon were none of the protocol's",
+			c->link.malformed);
 	width = right.length ? cells_width(right.data, right.length) : 0;
 	width = width > c->cells.columns - 2 ? c->cells.columns - 2 : width;
 	if (right.length)
-		cells_put(&c->cells, row, c->cells.columns - width - 1, width, c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
+		cells_put(&c->cells, row, c->cells.columns - width - 1, width,
+			c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
 	room = c->cells.columns - width - 3;
 	if (c->message[0] && cells_width(c->message, strlen(c->message)) > room) {
 		/* What is said matters more than where one stands. */
 		for (int i = 0; i < c->cells.columns; i++)
-			c->cells.at[row * c->cells.columns + i] = (struct cell){ { ' ', 0 }, STYLE_PLAIN };
+			c->cells.at[row * c->cells.columns + i] =
+				(struct cell){ { ' ', 0 }, STYLE_PLAIN };
 		room = c->cells.columns - 2;
 	}
 	if (c->message[0])
-		cells_wrap(&c->cells, row - rows + 1, rows, 1, room, c->message_style, c->message, strlen(c->message));
+		cells_wrap(&c->cells, row - rows + 1, rows, 1, room, c->message_style, c->message,
+			strlen(c->message));
 }
 
 /* The keys that work here, from the table, as many as there is room for. */
@@ -126,7 +140,8 @@ static void draw_footer(struct console *c)
 			continue;
 		/* The key that has a name without brackets in it: <Enter> is Enter. */
 		length = (int)strcspn(key->keys, " ");
-		snprintf(name, sizeof name, "%.*s", length > 2 ? length - 2 : length, key->keys + (length > 2));
+		snprintf(name, sizeof name, "%.*s", length > 2 ? length - 2 : length,
+			key->keys + (length > 2));
 		needed = (int)(strlen(name) + strlen(key->label)) + 3;
 		if (column + needed > c->cells.columns)
 			continue;
@@ -140,8 +155,11 @@ void console_draw(struct console *c)
 	cells_clear(&c->cells);
 	c->cursor_row = c->cursor_column = -1;
 	if (c->cells.columns < COLUMNS_LEAST || c->cells.rows < ROWS_LEAST) {
-		cells_text(&c->cells, c->cells.rows / 2, 0, c->cells.columns, STYLE_PLAIN, "terminal too small");
-		cells_print(&c->cells, c->cells.rows / 2 + 1, 0, c->cells.columns, STYLE_PLAIN, "%dx%d, least %dx%d", c->cells.columns, c->cells.rows, COLUMNS_LEAST, ROWS_LEAST);
+		cells_text(&c->cells, c->cells.rows / 2, 0, c->cells.columns, STYLE_PLAIN,
+			"terminal too small");
+		cells_print(&c->cells, c->cells.rows / 2 + 1, 0, c->cells.columns, STYLE_PLAIN,
+			"%dx%d, least %dx%d", c->cells.columns, c->cells.rows, COLUMNS_LEAST,
+			ROWS_LEAST);
 		return;
 	}
 	draw_title(c);
@@ -150,8 +168,10 @@ void console_draw(struct console *c)
 	if (c->prompt.kind == PROMPT_NONE)
 		draw_footer(c);
 	else if (console_shows_prompt(c))
-		prompt_draw(&c->prompt, &c->cells, c->cells.rows - rows_of_prompt(c), rows_of_prompt(c), &c->cursor_row, &c->cursor_column);
+		prompt_draw(&c->prompt, &c->cells, c->cells.rows - rows_of_prompt(c),
+			rows_of_prompt(c), &c->cursor_row, &c->cursor_column);
 	else
-		cells_wrap(&c->cells, c->cells.rows - rows_of_prompt(c), rows_of_prompt(c), 0, c->cells.columns - 1, STYLE_WARN, TOO_LONG, strlen(TOO_LONG));
+		cells_wrap(&c->cells, c->cells.rows - rows_of_prompt(c), rows_of_prompt(c), 0,
+			c->cells.columns - 1, STYLE_WARN, TOO_LONG, strlen(TOO_LONG));
 	c->dirty = false;
 }

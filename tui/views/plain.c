@@ -28,14 +28,14 @@
 #define INPUT_MAX 4096
 
 struct plain {
-	uint64_t next;              /* serial of the next event to be printed */
+	uint64_t next; /* serial of the next event to be printed */
 	char filter[LOG_FILTER_MAX];
 	bool quiet, input_ended;
 	char input[INPUT_MAX];
 	size_t length;
-	char menu[100][RUN_ID_MAX];  /* the runs of the last list, by their numbers */
+	char menu[100][RUN_ID_MAX]; /* the runs of the last list, by their numbers */
 	size_t menu_count;
-	char shows[RUN_ID_MAX];     /* the run whose details are waited for */
+	char shows[RUN_ID_MAX]; /* the run whose details are waited for */
 };
 
 static void print_event(struct console *c, struct plain *p, const struct log_entry *e)
@@ -82,20 +82,27 @@ static void list_runs(struct console *c, struct plain *p, const char *text)
 {
 	(void)text;
 	p->menu_count = 0;
-	for (const struct run *run = runs_newest(c->runs); run && p->menu_count < 100; run = run->older) {
+	for (const struct run *run = runs_newest(c->runs); run && p->menu_count < 100;
+		run = run->older) {
 		char state[32], use[FORMAT_MAX];
 
 		snprintf(p->menu[p->menu_count], RUN_ID_MAX, "%s", run->id);
-		printf("%zu. %.8s %s, %s, memory %s, CPU %.0f%%, %" PRIu64 " files opened, %" PRIu64 " refused\n", ++p->menu_count, run->id, run_label(run),
-		       run_state_text(run, state), format_bytes(run_memory(run), use), run->cpu_percent, run->opened, run->denied);
+		printf("%zu. %.8s %s, %s, memory %s, CPU %.0f%%, %" PRIu64 " files opened, %" PRIu64
+		       " refused\n",
+			++p->menu_count, run->id, run_label(run), run_state_text(run, state),
+			format_bytes(run_memory(run), use), run->cpu_percent, run->opened,
+			run->denied);
 	}
-	puts(p->menu_count ? "Name a run by its number: kill 1, pause 1, resume 1, show 1, output 1" : "Nothing has run yet.");
+	puts(p->menu_count ? "Name a run by its number: kill 1, pause 1, resume 1, show 1, output 1"
+			   : "Nothing has run yet.");
 }
 
 static struct run *named(struct console *c, struct plain *p, const char *text)
 {
 	unsigned long number = strtoul(text, NULL, 10);
-	struct run *run = number >= 1 && number <= p->menu_count ? runs_find(c->runs, p->menu[number - 1]) : NULL;
+	struct run *run = number >= 1 && number <= p->menu_count
+		? runs_find(c->runs, p->menu[number - 1])
+		: NULL;
 
 	if (!run)
 		puts("There is no run of that number; runs lists them.");
@@ -134,9 +141,18 @@ static void do_control(struct console *c, struct plain *p, const char *text, con
 		feed_control(c, method, run->id);
 }
 
-static void do_kill(struct console *c, struct plain *p, const char *text) { do_control(c, p, text, "sandbox.kill"); }
-static void do_pause(struct console *c, struct plain *p, const char *text) { do_control(c, p, text, "sandbox.pause"); }
-static void do_resume(struct console *c, struct plain *p, const char *text) { do_control(c, p, text, "sandbox.resume"); }
+static void do_kill(struct console *c, struct plain *p, const char *text)
+{
+	do_control(c, p, text, "sandbox.kill");
+}
+static void do_pause(struct console *c, struct plain *p, const char *text)
+{
+	do_control(c, p, text, "sandbox.pause");
+}
+static void do_resume(struct console *c, struct plain *p, const char *text)
+{
+	do_control(c, p, text, "sandbox.resume");
+}
 
 static void do_filter(struct console *c, struct plain *p, const char *text)
 {
@@ -157,13 +173,17 @@ static void list_pending(struct console *c, struct plain *p, const char *text)
 	for (size_t i = 0; i < c->tools.pending.count; i++) {
 		const struct tool *t = &c->tools.pending.at[i];
 
-		printf("%s version %" PRId64 " of %s, %" PRId64 " calls succeeded, %" PRId64 " failed. To decide: cordon tool show --user %s %s, then cordon tool promote or reject --user %s %s@%.12s\n", t->name,
-		       t->version, t->user, t->successes, t->failures, t->user, t->name, t->user, t->name, t->hash);
+		printf("%s version %" PRId64 " of %s, %" PRId64 " calls succeeded, %" PRId64
+		       " failed. To decide: cordon tool show --user %s %s, then cordon tool "
+		       "promote or reject --user %s %s@%.12s\n",
+			t->name, t->version, t->user, t->successes, t->failures, t->user, t->name,
+			t->user, t->name, t->hash);
 	}
 	if (c->tools.pending.notice[0])
 		printf("%s\n", c->tools.pending.notice);
 	else if (c->tools.pending.count == 0)
-		puts(c->tools.pending.known ? "Nothing waits for a decision." : "The daemon has not said yet what waits; ask again.");
+		puts(c->tools.pending.known ? "Nothing waits for a decision."
+					    : "The daemon has not said yet what waits; ask again.");
 }
 
 static void do_quit(struct console *c, struct plain *p, const char *text)
@@ -186,7 +206,9 @@ static const struct {
 	{ "resume", "NUMBER: let it go on", do_resume },
 	{ "kill", "NUMBER: end a run", do_kill },
 	{ "pending", "list the tools that wait for a decision", list_pending },
-	{ "filter", "WORDS: only events that have all these words, and none of those with ! in front", do_filter },
+	{ "filter",
+		"WORDS: only events that have all these words, and none of those with ! in front",
+		do_filter },
 	{ "events", "on or off: whether events are printed as they come", do_events },
 	{ "help", "this list", do_help },
 	{ "quit", "leave", do_quit },
@@ -210,7 +232,8 @@ static void take_command(struct console *c, struct plain *p, char *line)
 	if (length == 0)
 		return;
 	for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-		if (strlen(COMMANDS[i].name) == length && memcmp(COMMANDS[i].name, name, length) == 0) {
+		if (strlen(COMMANDS[i].name) == length &&
+			memcmp(COMMANDS[i].name, name, length) == 0) {
 			COMMANDS[i].run(c, p, rest);
 			fflush(stdout);
 			return;
@@ -285,7 +308,8 @@ int loop_plain(struct console *c, struct error *err)
 	 */
 	p->input_ended = c->options->request && !isatty(STDIN_FILENO);
 	while (!c->quit) {
-		struct pollfd ready[2] = { { c->link.fd, link_wants(&c->link), 0 }, { p->input_ended ? -1 : STDIN_FILENO, POLLIN, 0 } };
+		struct pollfd ready[2] = { { c->link.fd, link_wants(&c->link), 0 },
+			{ p->input_ended ? -1 : STDIN_FILENO, POLLIN, 0 } };
 
 		if (poll(ready, 2, patience(c, console_now_ms())) < 0 && errno != EINTR)
 			break;

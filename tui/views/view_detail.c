@@ -35,9 +35,12 @@ static void add_member(struct lines *out, const char *name, const struct buffer 
 	for (size_t at = 0; json_slice_next(object.text, object.length, &at, &key, &value);) {
 		char text[120];
 
-		if (key.length == strlen("confinement") && memcmp(key.text, "confinement", key.length) == 0)
+		if (key.length == strlen("confinement") &&
+			memcmp(key.text, "confinement", key.length) == 0)
 			continue; /* under its own heading */
-		view_json(out, value, text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE), 1);
+		view_json(out, value,
+			text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE),
+			1);
 	}
 }
 
@@ -54,8 +57,14 @@ static bool has_record(const struct run *run)
 /* What holds it, in short: of the record, or of the newest event that says it. */
 static void add_confinement(struct lines *out, const struct run *run)
 {
-	static const struct { const char *label, *name; } PARTS[] = { { "seccomp ", "seccomp" }, { ", files ", "view" }, { ", network ", "network" }, { ", memory ", "cgroup_or_watchdog" }, { "; namespaces ", "namespaces" } };
-	struct json_slice held = has_record(run) ? value_of(record_of(run), "confinement") : (struct json_slice){ run->confinement.data, run->confinement.length };
+	static const struct {
+		const char *label, *name;
+	} PARTS[] = { { "seccomp ", "seccomp" }, { ", files ", "view" },
+		{ ", network ", "network" }, { ", memory ", "cgroup_or_watchdog" },
+		{ "; namespaces ", "namespaces" } };
+	struct json_slice held = has_record(run)
+		? value_of(record_of(run), "confinement")
+		: (struct json_slice){ run->confinement.data, run->confinement.length };
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	for (size_t i = 0; held.text && i < sizeof PARTS / sizeof *PARTS; i++) {
@@ -63,16 +72,21 @@ static void add_confinement(struct lines *out, const struct run *run)
 
 		if (value_is_null(value))
 			continue;
-		buffer_add_text(&text, text.length ? PARTS[i].label : PARTS[i].label + strspn(PARTS[i].label, ",; "));
+		buffer_add_text(&text,
+			text.length ? PARTS[i].label
+				    : PARTS[i].label + strspn(PARTS[i].label, ",; "));
 		if (value.text[0] != '[')
 			value_shown(value, &text);
-		for (size_t at = 0, count = 0; value.text[0] == '[' && value_item(value, &at, &item); count++) {
+		for (size_t at = 0, count = 0;
+			value.text[0] == '[' && value_item(value, &at, &item); count++) {
 			buffer_add(&text, ",", count > 0);
 			value_shown(item, &text);
 		}
 	}
 	if (text.length)
-		lines_print(out, STYLE_PLAIN, "%s%s", run->is_confined || has_record(run) ? "held by   " : "so far    ", text.data);
+		lines_print(out, STYLE_PLAIN, "%s%s",
+			run->is_confined || has_record(run) ? "held by   " : "so far    ",
+			text.data);
 }
 
 static void add_facts(struct lines *out, const struct run *run)
@@ -81,25 +95,36 @@ static void add_facts(struct lines *out, const struct run *run)
 	char state[32], text[FORMAT_MAX], cpu[FORMAT_MAX], use[FORMAT_MAX];
 
 	lines_print(out, STYLE_PLAIN, "run       %s", run->id);
-	lines_print(out, STYLE_PLAIN, "program   %s%s%s", run->program, run->command[0] || run->name[0] ? " " : "", run->command[0] ? run->command : run->name);
-	lines_print(out, run_style(run), "state     %s%s%s", run_state_text(run, state), *why ? ": " : "", why);
+	lines_print(out, STYLE_PLAIN, "program   %s%s%s", run->program,
+		run->command[0] || run->name[0] ? " " : "",
+		run->command[0] ? run->command : run->name);
+	lines_print(out, run_style(run), "state     %s%s%s", run_state_text(run, state),
+		*why ? ": " : "", why);
 	if (run->error[0])
 		lines_print(out, STYLE_DENY, "error     %s", run->error);
 	if (run->failure[0])
 		lines_print(out, STYLE_DENY, "failure   %s", run->failure);
 	if (run->started_ns)
-		lines_print(out, STYLE_PLAIN, "%s%s", run->state == RUN_WAITS ? "queued    " : "started   ", format_date(run->started_ns, text));
+		lines_print(out, STYLE_PLAIN, "%s%s",
+			run->state == RUN_WAITS ? "queued    " : "started   ",
+			format_date(run->started_ns, text));
 	if (run->state == RUN_ENDED)
-		lines_print(out, STYLE_PLAIN, "took      %s; %s of CPU time, at most %s of memory and %" PRId64 " processes", format_duration(run->duration_ms, text),
-			    format_duration(run->cpu_ms, cpu), format_bytes(run->memory_top, use), run->processes);
+		lines_print(out, STYLE_PLAIN,
+			"took      %s; %s of CPU time, at most %s of memory and %" PRId64
+			" processes",
+			format_duration(run->duration_ms, text), format_duration(run->cpu_ms, cpu),
+			format_bytes(run->memory_top, use), run->processes);
 	else if (run_left_ms(run) >= 0)
-		lines_print(out, STYLE_PLAIN, "left      %s", format_duration(run_left_ms(run), text));
+		lines_print(
+			out, STYLE_PLAIN, "left      %s", format_duration(run_left_ms(run), text));
 	if (run->tier[0])
 		lines_print(out, STYLE_PLAIN, "tier      %s", run->tier);
 	add_confinement(out, run);
 	if (run->policy[0])
 		lines_print(out, STYLE_PLAIN, "policy    %s", run->policy);
-	lines_print(out, run->denied ? STYLE_DENY : STYLE_PLAIN, "files     %" PRIu64 " opened; %" PRIu64 " times something was refused", run->opened, run->denied);
+	lines_print(out, run->denied ? STYLE_DENY : STYLE_PLAIN,
+		"files     %" PRIu64 " opened; %" PRIu64 " times something was refused",
+		run->opened, run->denied);
 	lines_print(out, STYLE_PLAIN, "events    %" PRIu64, run->events);
 }
 
@@ -122,24 +147,29 @@ static void add_record(struct lines *out, const struct run *run)
 /* The program's text with line numbers, or its command, a word a line. */
 static void make_program(struct console *c, const struct run *run)
 {
-	struct json_slice shown = { run->shown.data, run->shown.length }, program = value_of(shown, "program"), words = value_of(program, "argv"), word;
+	struct json_slice shown = { run->shown.data, run->shown.length },
+			  program = value_of(shown, "program"), words = value_of(program, "argv"),
+			  word;
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	lines_clear(&c->detail.program);
 	lines_print(&c->detail.program, STYLE_PLAIN, "%s", "");
 	lines_print(&c->detail.program, STYLE_KEY, "Program");
 	if (value_bytes(program, "text", &text)) {
-		lines_foreign(&c->detail.program, STYLE_PLAIN, text.length ? text.data : "", text.length, 1);
+		lines_foreign(&c->detail.program, STYLE_PLAIN, text.length ? text.data : "",
+			text.length, 1);
 		if (text.length == 0)
 			lines_print(&c->detail.program, STYLE_WARN, "(an empty program)");
 	}
 	for (size_t at = 0; value_item(words, &at, &word);) {
 		text.length = 0;
 		value_shown(word, &text);
-		lines_print(&c->detail.program, STYLE_PLAIN, "  %s", text.length ? text.data : "\"\"");
+		lines_print(
+			&c->detail.program, STYLE_PLAIN, "  %s", text.length ? text.data : "\"\"");
 	}
 	if (!run->shown.length)
-		lines_print(&c->detail.program, STYLE_FAINT, run->answers ? "(the daemon does not remember it)" : "(asking the daemon)");
+		lines_print(&c->detail.program, STYLE_FAINT,
+			run->answers ? "(the daemon does not remember it)" : "(asking the daemon)");
 }
 
 static void make(struct console *c, struct run *run)
@@ -151,7 +181,10 @@ static void make(struct console *c, struct run *run)
 	add_facts(&c->detail.head, run);
 	add_member(&c->detail.tail, "Limits", &run->limits);
 	if (!has_record(run))
-		add_member(&c->detail.tail, run->is_confined ? "Confinement in force" : "Confinement, as far as it is set up", &run->confinement);
+		add_member(&c->detail.tail,
+			run->is_confined ? "Confinement in force"
+					 : "Confinement, as far as it is set up",
+			&run->confinement);
 	add_member(&c->detail.tail, "Files", &run->files);
 	add_record(&c->detail.tail, run);
 	if (lines_count(&c->detail.program) == 0 || c->detail.program_of != run->answers) {
@@ -178,7 +211,9 @@ static struct run *chosen(struct console *c)
 		lines_clear(&c->detail.head);
 		lines_clear(&c->detail.program);
 		lines_clear(&c->detail.tail);
-		c->detail.page = (struct page){ .parts = { &c->detail.head, &c->detail.program, &c->detail.tail }, .cut = c->detail.page.cut };
+		c->detail.page = (struct page){ .parts = { &c->detail.head, &c->detail.program,
+							&c->detail.tail },
+			.cut = c->detail.page.cut };
 		c->detail.stale = true;
 	}
 	if (run && c->detail.stale && (!c->frozen || lines_count(&c->detail.head) == 0)) {
@@ -196,15 +231,19 @@ static void take(struct console *c, const struct run *run)
 	snprintf(c->detail.title, sizeof c->detail.title, "DETAIL of %.6s %s", run->id, run->name);
 	c->detail.cpu = run->cpu;
 	c->detail.use = run->use;
-	snprintf(c->detail.now[0], sizeof c->detail.now[0], "%.0f%%, top %.0f%%", run->cpu_percent, run->cpu.top);
-	snprintf(c->detail.now[1], sizeof c->detail.now[1], "%s, top %s", format_bytes(run->memory, use), format_bytes(run->memory_top, top));
+	snprintf(c->detail.now[0], sizeof c->detail.now[0], "%.0f%%, top %.0f%%", run->cpu_percent,
+		run->cpu.top);
+	snprintf(c->detail.now[1], sizeof c->detail.now[1], "%s, top %s",
+		format_bytes(run->memory, use), format_bytes(run->memory_top, top));
 }
 
-static void draw_plot(struct console *c, int row, const char *title, const char *now, const struct series *s, double full)
+static void draw_plot(struct console *c, int row, const char *title, const char *now,
+	const struct series *s, double full)
 {
 	cells_text(&c->cells, row, 1, PLOT_LABEL - 1, STYLE_KEY, title);
 	cells_text(&c->cells, row + 1, 1, PLOT_LABEL - 1, STYLE_PLAIN, now);
-	series_draw(s, &c->cells, row, PLOT_LABEL, PLOT_ROWS, c->cells.columns - PLOT_LABEL - 1, full);
+	series_draw(
+		s, &c->cells, row, PLOT_LABEL, PLOT_ROWS, c->cells.columns - PLOT_LABEL - 1, full);
 }
 
 static void draw(struct console *c, int row, int rows)
@@ -215,7 +254,8 @@ static void draw(struct console *c, int row, int rows)
 	cells_paint(&c->cells, row, 0, c->cells.columns, STYLE_HEAD);
 	if (!run) {
 		cells_text(&c->cells, row, 1, c->cells.columns - 1, STYLE_HEAD, "DETAIL");
-		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT, "No run is chosen.");
+		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
+			"No run is chosen.");
 		return;
 	}
 	if (!c->frozen || is_new)
@@ -226,7 +266,8 @@ static void draw(struct console *c, int row, int rows)
 		draw_plot(c, row + 1, "CPU", c->detail.now[0], &c->detail.cpu, 100);
 		draw_plot(c, row + 1 + PLOT_ROWS, "MEMORY", c->detail.now[1], &c->detail.use, 0);
 	}
-	page_draw(&c->detail.page, &c->cells, row + 1 + c->detail.plots, rows - 1 - c->detail.plots, c->found);
+	page_draw(&c->detail.page, &c->cells, row + 1 + c->detail.plots, rows - 1 - c->detail.plots,
+		c->found);
 }
 
 static bool act(struct console *c, enum action action, int rows)

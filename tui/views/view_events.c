@@ -63,7 +63,8 @@ static struct run *run_of(struct console *c, struct json_slice event)
 {
 	char id[RUN_ID_MAX] = "";
 
-	return json_slice_copy(value_of(event, "subject"), id, sizeof id) ? runs_find(c->runs, id) : NULL;
+	return json_slice_copy(value_of(event, "subject"), id, sizeof id) ? runs_find(c->runs, id)
+									  : NULL;
 }
 
 static int64_t start_of(struct console *c, struct json_slice event)
@@ -100,9 +101,14 @@ static void draw_row(struct console *c, int row, size_t at, bool selected)
 	event = log_event(c->log, e);
 	style = e->row ? e->row->style : STYLE_PLAIN;
 	start = c->relative ? start_of(c, event) : 0;
-	cells_text(&c->cells, row, 0, 1, STYLE_KEY, e->marked ? (selected ? "#" : "*") : selected ? ">" : " ");
+	cells_text(&c->cells, row, 0, 1, STYLE_KEY,
+		e->marked          ? (selected ? "#" : "*")
+			: selected ? ">"
+				   : " ");
 	cells_print(&c->cells, row, column, TIME_COLUMNS, STYLE_PLAIN, "%*s", TIME_COLUMNS,
-		    !e->time_ns ? "" : c->relative && start ? format_since(e->time_ns - start, time) : format_clock(e->time_ns, time));
+		!e->time_ns                    ? ""
+			: c->relative && start ? format_since(e->time_ns - start, time)
+					       : format_clock(e->time_ns, time));
 	column += TIME_COLUMNS + 1;
 	if (!c->stream.subject[0] && columns >= 60) {
 		value_shown(value_of(event, "subject"), &text);
@@ -119,7 +125,9 @@ static void draw_row(struct console *c, int row, size_t at, bool selected)
 	}
 	log_describe(e->row, event, &text);
 	if (text.length)
-		cells_put(&c->cells, row, column, columns - column, style == STYLE_DENY || style == STYLE_WARN ? style : STYLE_PLAIN, text.data, text.length, c->stream.left);
+		cells_put(&c->cells, row, column, columns - column,
+			style == STYLE_DENY || style == STYLE_WARN ? style : STYLE_PLAIN, text.data,
+			text.length, c->stream.left);
 	if (c->found[0] && text.data && strcasestr(text.data, c->found))
 		cells_text(&c->cells, row, column - 1, 1, STYLE_FOUND, "/");
 	if (e->marked)
@@ -134,15 +142,19 @@ static void draw(struct console *c, int row, int rows)
 {
 	bool has_id = !c->stream.subject[0] && c->cells.columns >= 60;
 
-	cells_print(&c->cells, row, 0, c->cells.columns, STYLE_HEAD, " %-*s %s%-*s %s", TIME_COLUMNS, c->relative ? "SINCE START" : "TIME", has_id ? "RUN    " : "", WORD_COLUMNS,
-		    "WHAT", c->stream.subject[0] ? "OF THIS RUN" : "");
+	cells_print(&c->cells, row, 0, c->cells.columns, STYLE_HEAD, " %-*s %s%-*s %s",
+		TIME_COLUMNS, c->relative ? "SINCE START" : "TIME", has_id ? "RUN    " : "",
+		WORD_COLUMNS, "WHAT", c->stream.subject[0] ? "OF THIS RUN" : "");
 	load(c, rows - 1);
 	store(c);
 	for (int i = 0; i < rows - 1 && c->stream.list.top + (size_t)i < rows_of(c); i++)
-		draw_row(c, row + 1 + i, c->stream.list.top + (size_t)i, c->stream.list.top + (size_t)i == c->stream.list.cursor);
+		draw_row(c, row + 1 + i, c->stream.list.top + (size_t)i,
+			c->stream.list.top + (size_t)i == c->stream.list.cursor);
 	if (rows_of(c) == 0)
 		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
-			   c->stream.filter[0] ? "No event has these words. f and Enter on an empty line shows all." : "No events yet.");
+			c->stream.filter[0] ? "No event has these words. f and Enter on an empty "
+					      "line shows all."
+					    : "No events yet.");
 }
 
 static void set_filter(struct console *c, const char *words)
@@ -256,7 +268,9 @@ static void status(struct console *c, struct buffer *out)
 {
 	char text[FORMAT_MAX];
 	size_t count = rows_of(c);
-	uint64_t fresh = log_rows(c->log) - log_row_of(c->log, c->frozen ? c->frozen_events : c->stream.seen) + log_unkept(c->log);
+	uint64_t fresh = log_rows(c->log) -
+		log_row_of(c->log, c->frozen ? c->frozen_events : c->stream.seen) +
+		log_unkept(c->log);
 
 	if (!c->frozen && !c->stream.list.follow)
 		buffer_printf(out, fresh ? "PAUSED +%s  " : "PAUSED  ", format_count(fresh, text));

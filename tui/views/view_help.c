@@ -15,7 +15,8 @@ static void add_keys(struct lines *out, unsigned where, unsigned without)
 		const struct key_text *key = &key_texts[action];
 
 		if ((key->where & where) && !(without && (key->where & without) == without))
-			lines_print(out, STYLE_PLAIN, "  %-18s %-16s %s", key->keys, key->name, key->help);
+			lines_print(out, STYLE_PLAIN, "  %-18s %-16s %s", key->keys, key->name,
+				key->help);
 	}
 }
 
@@ -33,10 +34,15 @@ static void enter(struct console *c)
 	lines_print(&c->help.lines, STYLE_KEY, "Everywhere");
 	for (int action = 1; action < ACTION_COUNT; action++)
 		if ((key_texts[action].where & EVERYWHERE) == EVERYWHERE)
-			lines_print(&c->help.lines, STYLE_PLAIN, "  %-18s %-16s %s", key_texts[action].keys, key_texts[action].name, key_texts[action].help);
+			lines_print(&c->help.lines, STYLE_PLAIN, "  %-18s %-16s %s",
+				key_texts[action].keys, key_texts[action].name,
+				key_texts[action].help);
 	lines_print(&c->help.lines, STYLE_PLAIN, "%s", "");
-	lines_print(&c->help.lines, STYLE_PLAIN, "The mouse is the terminal's: select and copy as everywhere else.");
-	lines_print(&c->help.lines, STYLE_PLAIN, "Text of others that acts on a terminal or hides in it is shown as <U+202E>, bytes that are no text as <0xFF>.");
+	lines_print(&c->help.lines, STYLE_PLAIN,
+		"The mouse is the terminal's: select and copy as everywhere else.");
+	lines_print(&c->help.lines, STYLE_PLAIN,
+		"Text of others that acts on a terminal or hides in it is shown as <U+202E>, bytes "
+		"that are no text as <0xFF>.");
 }
 
 static void draw(struct console *c, int row, int rows)

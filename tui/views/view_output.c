@@ -39,14 +39,17 @@ static void draw(struct console *c, int row, int rows)
 	cells_paint(&c->cells, row, 0, c->cells.columns, STYLE_HEAD);
 	if (!run) {
 		cells_text(&c->cells, row, 1, c->cells.columns - 1, STYLE_HEAD, "OUTPUT");
-		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT, "No run is chosen.");
+		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
+			"No run is chosen.");
 		return;
 	}
 	if (!c->frozen || !c->output.title[0])
-		snprintf(c->output.title, sizeof c->output.title, "OUTPUT of %.6s %s, %s", run->id, run->name, run_state_text(run, state));
+		snprintf(c->output.title, sizeof c->output.title, "OUTPUT of %.6s %s, %s", run->id,
+			run->name, run_state_text(run, state));
 	cells_text(&c->cells, row, 1, c->cells.columns - 1, STYLE_HEAD, c->output.title);
 	if (lines_count(&run->output) == 0)
-		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT, run_is_live(run) ? "Nothing was written yet." : "Nothing was written.");
+		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
+			run_is_live(run) ? "Nothing was written yet." : "Nothing was written.");
 	/* Frozen: the lines up to then, as a shorter list of the same lines. */
 	if (c->frozen) {
 		uint64_t end = run->output.dropped + lines_count(&run->output);
@@ -54,7 +57,9 @@ static void draw(struct console *c, int row, int rows)
 		if (c->output.frozen_lines == 0 || c->output.frozen_lines > end)
 			c->output.frozen_lines = end;
 		held = run->output;
-		held.end -= (size_t)(end - c->output.frozen_lines) > lines_count(&held) ? lines_count(&held) : (size_t)(end - c->output.frozen_lines);
+		held.end -= (size_t)(end - c->output.frozen_lines) > lines_count(&held)
+			? lines_count(&held)
+			: (size_t)(end - c->output.frozen_lines);
 		c->output.page.parts[0] = &held;
 	} else {
 		c->output.frozen_lines = 0;
@@ -85,7 +90,8 @@ static void status(struct console *c, struct buffer *out)
 	if (!c->output.page.follow && !c->frozen)
 		buffer_printf(out, "PAUSED  ");
 	if (run->output.dropped)
-		buffer_printf(out, "%s older lines are gone  ", format_count(run->output.dropped, text));
+		buffer_printf(
+			out, "%s older lines are gone  ", format_count(run->output.dropped, text));
 	buffer_printf(out, "%s lines", format_count(page_lines(&c->output.page), text));
 }
 

@@ -18,7 +18,8 @@
 
 static bool is_flat(struct json_slice value)
 {
-	return value.length < 60 && !memchr(value.text + 1, '{', value.length - 1) && !memchr(value.text + 1, '[', value.length - 1);
+	return value.length < 60 && !memchr(value.text + 1, '{', value.length - 1) &&
+		!memchr(value.text + 1, '[', value.length - 1);
 }
 
 /* Text with more than one line gets lines of its own. */
@@ -32,7 +33,8 @@ static void add_text(struct lines *out, struct json_slice value, const char *nam
 		lines_foreign(out, STYLE_PLAIN, bytes.data, bytes.length, 0);
 	} else {
 		text_visible(&shown, bytes.data, bytes.length, TEXT_ONE_LINE);
-		lines_print(out, STYLE_PLAIN, "%*s%s: %s", depth * 2, "", name, shown.length ? shown.data : "");
+		lines_print(out, STYLE_PLAIN, "%*s%s: %s", depth * 2, "", name,
+			shown.length ? shown.data : "");
 	}
 }
 
@@ -68,11 +70,15 @@ void view_json(struct lines *out, struct json_slice value, const char *name, int
 		while (json_slice_next(value.text, value.length, &at, &key, &member)) {
 			char text[200];
 
-			view_json(out, member, text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE), depth + 1);
+			view_json(out, member,
+				text_visible_into(
+					text, sizeof text, key.text, key.length, TEXT_ONE_LINE),
+				depth + 1);
 		}
 	} else {
 		text_visible(&shown, value.text, value.length, TEXT_ONE_LINE);
-		lines_print(out, STYLE_PLAIN, "%*s%s: %s", depth * 2, "", name, shown.length ? shown.data : "");
+		lines_print(out, STYLE_PLAIN, "%*s%s: %s", depth * 2, "", name,
+			shown.length ? shown.data : "");
 	}
 	buffer_free(&shown);
 }
@@ -92,7 +98,9 @@ static void enter(struct console *c)
 	for (size_t at = 0; json_slice_next(event.text, event.length, &at, &key, &member);) {
 		char text[200];
 
-		view_json(&c->record.lines, member, text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE), 0);
+		view_json(&c->record.lines, member,
+			text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE),
+			0);
 	}
 }
 

@@ -22,8 +22,14 @@
 
 #define FORMATTED 40
 
-static void text_id(const struct run *run, char *out) { snprintf(out, FORMATTED, "%.6s", run->id); }
-static void text_tier(const struct run *run, char *out) { snprintf(out, FORMATTED, "%s", run->tier); }
+static void text_id(const struct run *run, char *out)
+{
+	snprintf(out, FORMATTED, "%.6s", run->id);
+}
+static void text_tier(const struct run *run, char *out)
+{
+	snprintf(out, FORMATTED, "%s", run->tier);
+}
 
 static void text_state(const struct run *run, char *out)
 {
@@ -37,7 +43,10 @@ static void text_left(const struct run *run, char *out)
 	char text[FORMAT_MAX];
 	int64_t left = run_left_ms(run);
 
-	snprintf(out, FORMATTED, "%s", left >= 0 ? format_duration(left, text) : run_is_live(run) ? "-" : format_duration(run->duration_ms, text));
+	snprintf(out, FORMATTED, "%s",
+		left >= 0                  ? format_duration(left, text)
+			: run_is_live(run) ? "-"
+					   : format_duration(run->duration_ms, text));
 }
 
 static void text_cpu(const struct run *run, char *out)
@@ -58,20 +67,48 @@ static void text_processes(const struct run *run, char *out)
 		snprintf(out, FORMATTED, "%" PRId64, run->processes);
 }
 
-static void text_opened(const struct run *run, char *out) { snprintf(out, FORMATTED, "%" PRIu64, run->opened); }
-static void text_denied(const struct run *run, char *out) { snprintf(out, FORMATTED, "%" PRIu64, run->denied); }
+static void text_opened(const struct run *run, char *out)
+{
+	snprintf(out, FORMATTED, "%" PRIu64, run->opened);
+}
+static void text_denied(const struct run *run, char *out)
+{
+	snprintf(out, FORMATTED, "%" PRIu64, run->denied);
+}
 
-static int by_number(int64_t a, int64_t b) { return (a > b) - (a < b); }
-static int by_cpu(const struct run *a, const struct run *b) { return (a->cpu_percent > b->cpu_percent) - (a->cpu_percent < b->cpu_percent); }
-static int by_memory(const struct run *a, const struct run *b) { return by_number(run_memory(a), run_memory(b)); }
-static int by_name(const struct run *a, const struct run *b) { return -strcasecmp(a->name, b->name); }
-static int by_state(const struct run *a, const struct run *b) { return by_number((int64_t)b->state, (int64_t)a->state); }
-static int by_denied(const struct run *a, const struct run *b) { return by_number((int64_t)a->denied, (int64_t)b->denied); }
-static int by_opened(const struct run *a, const struct run *b) { return by_number((int64_t)a->opened, (int64_t)b->opened); }
+static int by_number(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+static int by_cpu(const struct run *a, const struct run *b)
+{
+	return (a->cpu_percent > b->cpu_percent) - (a->cpu_percent < b->cpu_percent);
+}
+static int by_memory(const struct run *a, const struct run *b)
+{
+	return by_number(run_memory(a), run_memory(b));
+}
+static int by_name(const struct run *a, const struct run *b)
+{
+	return -strcasecmp(a->name, b->name);
+}
+static int by_state(const struct run *a, const struct run *b)
+{
+	return by_number((int64_t)b->state, (int64_t)a->state);
+}
+static int by_denied(const struct run *a, const struct run *b)
+{
+	return by_number((int64_t)a->denied, (int64_t)b->denied);
+}
+static int by_opened(const struct run *a, const struct run *b)
+{
+	return by_number((int64_t)a->opened, (int64_t)b->opened);
+}
 
 static int by_age(const struct run *a, const struct run *b)
 {
-	return run_is_live(a) != run_is_live(b) ? run_is_live(a) - run_is_live(b) : by_number((int64_t)a->number, (int64_t)b->number);
+	return run_is_live(a) != run_is_live(b) ? run_is_live(a) - run_is_live(b)
+						: by_number((int64_t)a->number, (int64_t)b->number);
 }
 
 /* width 0: the rest of the row. compare: the larger comes first. */
@@ -81,7 +118,7 @@ static const struct column {
 	bool right;
 	void (*text)(const struct run *run, char *out);
 	int (*compare)(const struct run *a, const struct run *b);
-	int from;              /* only on a terminal of so many columns */
+	int from; /* only on a terminal of so many columns */
 } COLUMNS[] = {
 	{ "RUN", 6, false, text_id, by_age, 0 },
 	{ "PROGRAM", 0, false, NULL, by_name, 0 },
@@ -114,7 +151,8 @@ static bool is_wanted(struct console *c, const struct run *run)
 
 	if (!c->table.filter[0])
 		return true;
-	snprintf(text, sizeof text, "%s %s %s %s %s %s", run->id, run->name, run->command, run->program, run->tier, run_state_text(run, state));
+	snprintf(text, sizeof text, "%s %s %s %s %s %s", run->id, run->name, run->command,
+		run->program, run->tier, run_state_text(run, state));
 	return log_matches(c->table.filter, text);
 }
 
@@ -127,7 +165,8 @@ static void fill(struct table_row *row, const struct run *run)
 		if (COLUMNS[i].text)
 			COLUMNS[i].text(run, row->text.cells[i]);
 	/* Of a script's path, its end says most. */
-	if (strcmp(run->program, "script") == 0 && slash && slash[1] && strncmp(label, run->name, strlen(run->name)) == 0)
+	if (strcmp(run->program, "script") == 0 && slash && slash[1] &&
+		strncmp(label, run->name, strlen(run->name)) == 0)
 		label += slash + 1 - run->name;
 	snprintf(row->text.program, sizeof row->text.program, "%s", label);
 	row->text.style = run_style(run);
@@ -139,7 +178,8 @@ void view_runs_refresh(struct console *c)
 	struct run **order = malloc((count + 1) * sizeof *order);
 	struct table_row *rows = NULL;
 
-	for (struct run *run = runs_newest(c->runs); order && run && used < TABLE_MAX; run = run->older)
+	for (struct run *run = runs_newest(c->runs); order && run && used < TABLE_MAX;
+		run = run->older)
 		if (is_wanted(c, run))
 			order[used++] = run;
 	if (order)
@@ -174,7 +214,8 @@ static void store(struct console *c)
 {
 	bool has = c->table.list.cursor < c->table.count;
 
-	snprintf(c->table.cursor_id, sizeof c->table.cursor_id, "%s", has ? c->table.rows[c->table.list.cursor].id : "");
+	snprintf(c->table.cursor_id, sizeof c->table.cursor_id, "%s",
+		has ? c->table.rows[c->table.list.cursor].id : "");
 }
 
 static int rest_width(int columns)
@@ -193,16 +234,25 @@ static void draw_row(struct console *c, int row, const struct table_row *of)
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		int width = COLUMNS[i].width ? COLUMNS[i].width : rest_width(c->cells.columns);
-		bool is_state = COLUMNS[i].text == text_state, is_denied = COLUMNS[i].text == text_denied;
-		const char *text = !of ? COLUMNS[i].title : COLUMNS[i].text ? of->text.cells[i] : of->text.program;
+		bool is_state = COLUMNS[i].text == text_state,
+		     is_denied = COLUMNS[i].text == text_denied;
+		const char *text = !of    ? COLUMNS[i].title
+			: COLUMNS[i].text ? of->text.cells[i]
+					  : of->text.program;
 		int wide = cells_width(text, strlen(text));
-		unsigned style = !of ? STYLE_HEAD : is_state ? of->text.style : is_denied && strcmp(text, "0") != 0 ? STYLE_DENY : STYLE_PLAIN;
+		unsigned style = !of                          ? STYLE_HEAD
+			: is_state                            ? of->text.style
+			: is_denied && strcmp(text, "0") != 0 ? STYLE_DENY
+							      : STYLE_PLAIN;
 
 		if (c->cells.columns < COLUMNS[i].from)
 			continue;
 		if (!of && i == c->table.sort)
-			cells_text(&c->cells, row, column - 1, 1, STYLE_HEAD, c->table.turned ? "^" : "v");
-		cells_text(&c->cells, row, column + (COLUMNS[i].right && wide < width ? width - wide : 0), width, style, text);
+			cells_text(&c->cells, row, column - 1, 1, STYLE_HEAD,
+				c->table.turned ? "^" : "v");
+		cells_text(&c->cells, row,
+			column + (COLUMNS[i].right && wide < width ? width - wide : 0), width,
+			style, text);
 		column += width + 1;
 	}
 }
@@ -221,11 +271,14 @@ static void draw(struct console *c, int row, int rows)
 			continue;
 		cells_text(&c->cells, row + 1 + i, 0, 1, STYLE_KEY, ">");
 		for (int column = 0; column < c->cells.columns; column++)
-			c->cells.at[(row + 1 + i) * c->cells.columns + column].style |= STYLE_SELECTED;
+			c->cells.at[(row + 1 + i) * c->cells.columns + column].style |=
+				STYLE_SELECTED;
 	}
 	if (c->table.count == 0)
 		cells_text(&c->cells, row + 2, 2, c->cells.columns - 2, STYLE_FAINT,
-			   c->table.filter[0] ? "No run has these words. f and Enter on an empty line shows all." : "No run is known. Try: cordon run --daemon -- COMMAND");
+			c->table.filter[0]
+				? "No run has these words. f and Enter on an empty line shows all."
+				: "No run is known. Try: cordon run --daemon -- COMMAND");
 }
 
 static void set_filter(struct console *c, const char *words)
@@ -301,7 +354,8 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 		char whole[600];
 
 		at = at >= count ? direction > 0 ? 0 : count - 1 : at;
-		snprintf(whole, sizeof whole, "%s %s %s", c->table.rows[at].id, c->table.rows[at].text.program, c->table.rows[at].text.cells[3]);
+		snprintf(whole, sizeof whole, "%s %s %s", c->table.rows[at].id,
+			c->table.rows[at].text.program, c->table.rows[at].text.cells[3]);
 		if (!strcasestr(whole, text))
 			continue;
 		c->table.list.cursor = at;

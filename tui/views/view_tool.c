@@ -52,14 +52,18 @@ static void add_facts(struct lines *out, const struct tool *t)
 
 	lines_print(out, STYLE_PLAIN, "tool      %s", t->name);
 	lines_print(out, STYLE_PLAIN, "user      %s", t->user);
-	lines_print(out, strcmp(t->state, "pending") == 0 ? STYLE_WARN : STYLE_PLAIN, "version   %" PRId64 ", %s", t->version, t->state);
+	lines_print(out, strcmp(t->state, "pending") == 0 ? STYLE_WARN : STYLE_PLAIN,
+		"version   %" PRId64 ", %s", t->version, t->state);
 	lines_print(out, STYLE_PLAIN, "hash      %s", t->hash);
-	lines_print(out, STYLE_PLAIN, "policy    %s, after %" PRId64 " successful calls", t->policy, t->threshold);
-	lines_print(out, t->failures ? STYLE_WARN : STYLE_PLAIN, "calls     %" PRId64 " succeeded, %" PRId64 " failed", t->successes, t->failures);
+	lines_print(out, STYLE_PLAIN, "policy    %s, after %" PRId64 " successful calls", t->policy,
+		t->threshold);
+	lines_print(out, t->failures ? STYLE_WARN : STYLE_PLAIN,
+		"calls     %" PRId64 " succeeded, %" PRId64 " failed", t->successes, t->failures);
 	if (t->due_ns)
 		lines_print(out, STYLE_PLAIN, "waits     since %s", format_date(t->due_ns, date));
 	if (t->decided_ns)
-		lines_print(out, STYLE_PLAIN, "decided   %s by %s: %s", format_date(t->decided_ns, date), t->decided_by, t->reason);
+		lines_print(out, STYLE_PLAIN, "decided   %s by %s: %s",
+			format_date(t->decided_ns, date), t->decided_by, t->reason);
 }
 
 static void add_side(struct lines *out, const char *label, struct json_slice value)
@@ -76,7 +80,9 @@ static void add_capabilities(struct lines *out, struct json_slice shown)
 	struct json_slice list = value_of(shown, "capabilities"), item;
 	bool has_previous = !value_is_null(value_of(shown, "previous"));
 
-	heading(out, has_previous ? "What it may do and touched, beside the version promoted before" : "What it may do and touched (no version was promoted before)");
+	heading(out,
+		has_previous ? "What it may do and touched, beside the version promoted before"
+			     : "What it may do and touched (no version was promoted before)");
 	for (int changed = 1; changed >= 0; changed--)
 		for (size_t at = 0; value_item(list, &at, &item);) {
 			struct buffer what = BUFFER_INIT;
@@ -85,14 +91,17 @@ static void add_capabilities(struct lines *out, struct json_slice shown)
 				continue;
 			value_shown(value_of(item, "what"), &what);
 			if (changed && has_previous) {
-				lines_print(out, STYLE_DENY, "! %s: CHANGED", what.length ? what.data : "?");
+				lines_print(out, STYLE_DENY, "! %s: CHANGED",
+					what.length ? what.data : "?");
 				add_side(out, "before:", value_of(item, "before"));
 				add_side(out, "now:   ", value_of(item, "after"));
 			} else {
 				struct buffer after = BUFFER_INIT;
 
 				value_shown(value_of(item, "after"), &after);
-				lines_print(out, STYLE_PLAIN, "  %s: %s", what.length ? what.data : "?", after.length ? after.data : "(nothing)");
+				lines_print(out, STYLE_PLAIN, "  %s: %s",
+					what.length ? what.data : "?",
+					after.length ? after.data : "(nothing)");
 				buffer_free(&after);
 			}
 			buffer_free(&what);
@@ -106,7 +115,8 @@ static void add_description(struct lines *out, struct json_slice shown)
 	value_string(value_of(shown, "description"), &text);
 	heading(out, "What it says of itself");
 	out->quoting = true;
-	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)", text.length ? text.length : 9, 0);
+	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)",
+		text.length ? text.length : 9, 0);
 	out->quoting = false;
 }
 
@@ -123,7 +133,12 @@ static void add_diff(struct lines *out, struct json_slice shown)
 		size_t length = newline ? (size_t)(newline - text.data) - at : text.length - at;
 		char first = length > 0 ? text.data[at] : ' ';
 
-		lines_foreign(out, first == '+' ? STYLE_GOOD : first == '-' ? STYLE_DENY : first == '@' ? STYLE_KEY : STYLE_PLAIN, length ? text.data + at : " ", length ? length : 1, 0);
+		lines_foreign(out,
+			first == '+'           ? STYLE_GOOD
+				: first == '-' ? STYLE_DENY
+				: first == '@' ? STYLE_KEY
+					       : STYLE_PLAIN,
+			length ? text.data + at : " ", length ? length : 1, 0);
 		at += length + 1;
 	}
 	out->quoting = false;
@@ -131,7 +146,10 @@ static void add_diff(struct lines *out, struct json_slice shown)
 
 static void add_decisions(struct console *c, struct lines *out)
 {
-	struct json_slice list = value_of((struct json_slice){ c->tool.history.data, c->tool.history.length }, "history"), item;
+	struct json_slice list = value_of((struct json_slice){ c->tool.history.data,
+						  c->tool.history.length },
+				  "history"),
+			  item;
 	bool any = false;
 
 	for (size_t at = 0; value_item(list, &at, &item); any = true) {
@@ -140,7 +158,9 @@ static void add_decisions(struct console *c, struct lines *out)
 
 		if (!any)
 			heading(out, "Decisions");
-		buffer_printf(&text, "  %s version %" PRId64 " ", format_date(value_time(value_of(item, "time")), date), value_number(value_of(item, "version"), 0));
+		buffer_printf(&text, "  %s version %" PRId64 " ",
+			format_date(value_time(value_of(item, "time")), date),
+			value_number(value_of(item, "version"), 0));
 		value_shown(value_of(item, "decision"), &text);
 		buffer_add_text(&text, " by ");
 		value_shown(value_of(item, "by"), &text);
@@ -163,11 +183,14 @@ static void add_runs(struct lines *out, struct json_slice shown)
 		char date[FORMAT_MAX], time[FORMAT_MAX];
 		bool success = value_is_true(value_of(item, "success"));
 
-		buffer_printf(&text, "  %s %8s  %s", format_date(value_time(value_of(item, "time")), date), format_duration(value_number(value_of(item, "duration_ms"), 0), time),
-			      success ? "good" : "BAD  ");
+		buffer_printf(&text, "  %s %8s  %s",
+			format_date(value_time(value_of(item, "time")), date),
+			format_duration(value_number(value_of(item, "duration_ms"), 0), time),
+			success ? "good" : "BAD  ");
 		if (!value_is_null(value_of(item, "error")))
 			value_shown(value_of(item, "error"), &text);
-		lines_print(out, success ? STYLE_PLAIN : STYLE_DENY, "%s", text.length ? text.data : "");
+		lines_print(out, success ? STYLE_PLAIN : STYLE_DENY, "%s",
+			text.length ? text.data : "");
 		buffer_free(&text);
 	}
 }
@@ -183,12 +206,16 @@ static void make_source(struct console *c, const struct tool *t, struct json_sli
 	lines_clear(&c->tool.source);
 	c->tool.page.saw_end = false;
 	heading(&c->tool.source, "Source");
-	c->tool.complete = value_string(value_of(value_of(shown, "spec"), "implementation"), &text) && !text.failed && text.length > 0;
+	c->tool.complete =
+		value_string(value_of(value_of(shown, "spec"), "implementation"), &text) &&
+		!text.failed && text.length > 0;
 	if (c->tool.complete)
 		lines_foreign(&c->tool.source, STYLE_PLAIN, text.data, text.length, 1);
 	else
-		lines_print(&c->tool.source, STYLE_DENY, "(there is no source to be read: nothing can be approved)");
-	lines_print(&c->tool.source, STYLE_FAINT, "-- end of the source, %zu bytes --", text.length);
+		lines_print(&c->tool.source, STYLE_DENY,
+			"(there is no source to be read: nothing can be approved)");
+	lines_print(
+		&c->tool.source, STYLE_FAINT, "-- end of the source, %zu bytes --", text.length);
 	c->tool.complete &= !c->tool.source.failed;
 	buffer_free(&text);
 }
@@ -222,13 +249,16 @@ static int title(struct console *c, int row, int rows)
 	char text[500];
 	int most = rows - 1 < TITLE_MOST ? rows - 1 : TITLE_MOST, used;
 
-	snprintf(text, sizeof text, "TOOL %s version %" PRId64 " of %s, %s, %.12s", c->tool.item.name, c->tool.item.version, c->tool.item.user, c->tool.item.state, c->tool.item.hash);
+	snprintf(text, sizeof text, "TOOL %s version %" PRId64 " of %s, %s, %.12s",
+		c->tool.item.name, c->tool.item.version, c->tool.item.user, c->tool.item.state,
+		c->tool.item.hash);
 	used = cells_rows(text, strlen(text), c->cells.columns - 2);
 	used = used > most ? most : used;
 	for (int i = 0; row >= 0 && i < used; i++)
 		cells_paint(&c->cells, row + i, 0, c->cells.columns, STYLE_HEAD);
 	if (row >= 0)
-		cells_wrap(&c->cells, row, used, 1, c->cells.columns - 2, STYLE_HEAD, text, strlen(text));
+		cells_wrap(&c->cells, row, used, 1, c->cells.columns - 2, STYLE_HEAD, text,
+			strlen(text));
 	return used;
 }
 
@@ -240,7 +270,9 @@ static void draw(struct console *c, int row, int rows)
 		make(c);
 	used = title(c, row, rows);
 	if (lines_count(&c->tool.source) == 0) {
-		cells_text(&c->cells, row + used + (rows > used + 1), 2, c->cells.columns - 2, STYLE_FAINT, c->tool.asked ? "(asking the daemon)" : "(the daemon does not show it)");
+		cells_text(&c->cells, row + used + (rows > used + 1), 2, c->cells.columns - 2,
+			STYLE_FAINT,
+			c->tool.asked ? "(asking the daemon)" : "(the daemon does not show it)");
 		return;
 	}
 	page_draw(&c->tool.page, &c->cells, row + used, rows - used, c->found);
@@ -263,7 +295,8 @@ static bool act(struct console *c, enum action action, int rows)
 		decide_revoke(c, &c->tool.item);
 		return true;
 	default:
-		return page_move(&c->tool.page, action, rows - title(c, -1, rows), c->cells.columns);
+		return page_move(
+			&c->tool.page, action, rows - title(c, -1, rows), c->cells.columns);
 	}
 }
 
@@ -276,7 +309,9 @@ static void status(struct console *c, struct buffer *out)
 {
 	char text[FORMAT_MAX];
 
-	buffer_printf(out, tools_is_read(&c->tools, c->tool.item.key) ? "read to the end  " : "not read to the end  ");
+	buffer_printf(out,
+		tools_is_read(&c->tools, c->tool.item.key) ? "read to the end  "
+							   : "not read to the end  ");
 	buffer_printf(out, "%s", format_count(c->tool.page.top + 1, text));
 	buffer_printf(out, "/%s", format_count(page_lines(&c->tool.page), text));
 }

@@ -25,15 +25,50 @@
 #define WHOLE_HASH_FROM 72
 #define NOTICE_ROWS 3
 
-static void text_name(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->name); }
-static void text_user(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->user); }
-static void text_version(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->version); }
-static void text_good(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->successes); }
-static void text_bad(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%" PRId64, t->failures); }
-static void text_short(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%.4s", t->hash); }
-static void text_hash(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%.12s", t->hash); }
-static void text_state(struct console *c, const struct tool *t, char *out, size_t size) { (void)c; snprintf(out, size, "%s", t->state); }
-static void text_read(struct console *c, const struct tool *t, char *out, size_t size) { snprintf(out, size, "%s", tools_is_read(&c->tools, t->key) ? "yes" : ""); }
+static void text_name(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%s", t->name);
+}
+static void text_user(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%s", t->user);
+}
+static void text_version(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%" PRId64, t->version);
+}
+static void text_good(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%" PRId64, t->successes);
+}
+static void text_bad(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%" PRId64, t->failures);
+}
+static void text_short(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%.4s", t->hash);
+}
+static void text_hash(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%.12s", t->hash);
+}
+static void text_state(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	(void)c;
+	snprintf(out, size, "%s", t->state);
+}
+static void text_read(struct console *c, const struct tool *t, char *out, size_t size)
+{
+	snprintf(out, size, "%s", tools_is_read(&c->tools, t->key) ? "yes" : "");
+}
 
 /* Whole minutes, hours or days: it is drawn when something happens, not when time passes. */
 static void text_age(struct console *c, const struct tool *t, char *out, size_t size)
@@ -45,12 +80,13 @@ static void text_age(struct console *c, const struct tool *t, char *out, size_t 
 	else if (minutes < 120)
 		snprintf(out, size, "%dm", minutes < 0 ? 0 : (int)minutes);
 	else
-		snprintf(out, size, minutes < 2880 ? "%dh" : "%dd", (int)(minutes < 2880 ? minutes / 60 : minutes / 1440));
+		snprintf(out, size, minutes < 2880 ? "%dh" : "%dd",
+			(int)(minutes < 2880 ? minutes / 60 : minutes / 1440));
 }
 
 static const struct column {
 	const char *title;
-	int width;      /* REST: what is left */
+	int width; /* REST: what is left */
 	bool right;
 	unsigned where;
 	void (*text)(struct console *c, const struct tool *t, char *out, size_t size);
@@ -83,7 +119,8 @@ static const struct tool_list *list_of(struct console *c)
 static int notice_rows(struct console *c, int rows)
 {
 	const char *notice = list_of(c)->notice;
-	int most = rows - 2 < NOTICE_ROWS ? rows - 2 : NOTICE_ROWS, needed = notice[0] ? cells_rows(notice, strlen(notice), c->cells.columns - 2) : 0;
+	int most = rows - 2 < NOTICE_ROWS ? rows - 2 : NOTICE_ROWS,
+	    needed = notice[0] ? cells_rows(notice, strlen(notice), c->cells.columns - 2) : 0;
 
 	return needed > most ? most : needed;
 }
@@ -101,7 +138,8 @@ static bool is_row(struct console *c, const struct tool *t)
 
 	if (!table->filter[0])
 		return true;
-	snprintf(text, sizeof text, "%s %s %s %s %s", t->name, t->user, t->state, t->hash, t->description);
+	snprintf(text, sizeof text, "%s %s %s %s %s", t->name, t->user, t->state, t->hash,
+		t->description);
 	return log_matches(table->filter, text);
 }
 
@@ -149,7 +187,8 @@ static void store(struct console *c)
 
 static bool is_column(const struct console *c, int i)
 {
-	return (COLUMNS[i].where & views[console_base(c)]->where) && c->cells.columns >= COLUMNS[i].from && c->cells.columns < COLUMNS[i].until;
+	return (COLUMNS[i].where & views[console_base(c)]->where) &&
+		c->cells.columns >= COLUMNS[i].from && c->cells.columns < COLUMNS[i].until;
 }
 
 static void draw_row(struct console *c, int row, const struct tool *t, bool selected)
@@ -168,13 +207,21 @@ static void draw_row(struct console *c, int row, const struct tool *t, bool sele
 		if (t)
 			COLUMNS[i].text(c, t, text, sizeof text);
 		wide = cells_width(text, strlen(text));
-		cells_text(&c->cells, row, column + (COLUMNS[i].right && wide < width ? width - wide : 0), width,
-			   !t ? STYLE_HEAD : strcmp(text, "pending") == 0 ? STYLE_WARN : strcmp(text, "promoted") == 0 ? STYLE_GOOD : strcmp(text, "rejected") == 0 ? STYLE_DENY : STYLE_PLAIN,
-			   cells_middle(shown, sizeof shown, text, width));
+		cells_text(&c->cells, row,
+			column + (COLUMNS[i].right && wide < width ? width - wide : 0), width,
+			!t                                      ? STYLE_HEAD
+				: strcmp(text, "pending") == 0  ? STYLE_WARN
+				: strcmp(text, "promoted") == 0 ? STYLE_GOOD
+				: strcmp(text, "rejected") == 0 ? STYLE_DENY
+								: STYLE_PLAIN,
+			cells_middle(shown, sizeof shown, text, width));
 		column += width + 1;
 	}
 	if (t)
-		cells_text(&c->cells, row, 0, 1, STYLE_KEY, t->marked ? (selected ? "#" : "*") : selected ? ">" : " ");
+		cells_text(&c->cells, row, 0, 1, STYLE_KEY,
+			t->marked          ? (selected ? "#" : "*")
+				: selected ? ">"
+					   : " ");
 	for (int i = 0; selected && i < c->cells.columns; i++)
 		c->cells.at[row * c->cells.columns + i].style |= STYLE_SELECTED;
 }
@@ -188,8 +235,11 @@ static const char *nothing(struct console *c)
 	if (!list->known)
 		return c->lost ? "There is no daemon." : "(asking the daemon)";
 	if (list->notice[0])
-		return console_base(c) == VIEW_TOOLS ? "There is no other tool." : "Nothing else waits for a decision.";
-	return console_base(c) == VIEW_TOOLS ? "No tool is in any library. Try: cordon tool spawn SPEC" : "Nothing waits for a decision.";
+		return console_base(c) == VIEW_TOOLS ? "There is no other tool."
+						     : "Nothing else waits for a decision.";
+	return console_base(c) == VIEW_TOOLS
+		? "No tool is in any library. Try: cordon tool spawn SPEC"
+		: "Nothing waits for a decision.";
 }
 
 static void draw(struct console *c, int row, int rows)
@@ -205,13 +255,16 @@ static void draw(struct console *c, int row, int rows)
 		if (!is_row(c, &list->at[i]))
 			continue;
 		if (at >= top)
-			draw_row(c, row + 1 + (int)(at - top), &list->at[i], at == view_tools_table(c)->list.cursor);
+			draw_row(c, row + 1 + (int)(at - top), &list->at[i],
+				at == view_tools_table(c)->list.cursor);
 		at++;
 	}
 	if (notice_rows(c, rows) > 0)
-		cells_wrap(&c->cells, row + 1 + shown, rows - 1 - shown, 1, c->cells.columns - 2, STYLE_DENY, list->notice, strlen(list->notice));
+		cells_wrap(&c->cells, row + 1 + shown, rows - 1 - shown, 1, c->cells.columns - 2,
+			STYLE_DENY, list->notice, strlen(list->notice));
 	if (count == 0)
-		cells_wrap(&c->cells, row + 1 + (shown > 1), shown, 2, c->cells.columns - 3, STYLE_FAINT, nothing(c), strlen(nothing(c)));
+		cells_wrap(&c->cells, row + 1 + (shown > 1), shown, 2, c->cells.columns - 3,
+			STYLE_FAINT, nothing(c), strlen(nothing(c)));
 }
 
 static void set_filter(struct console *c, const char *words)
@@ -235,7 +288,9 @@ struct run *view_tools_run(struct console *c, const struct tool *t)
 {
 	struct run *run = runs_newest(c->runs);
 
-	while (run && (strcmp(run->tool.name, t->name) != 0 || strcmp(run->tool.user, t->user) != 0 || run->tool.version != t->version))
+	while (run &&
+		(strcmp(run->tool.name, t->name) != 0 || strcmp(run->tool.user, t->user) != 0 ||
+			run->tool.version != t->version))
 		run = run->older;
 	return run;
 }
@@ -289,7 +344,8 @@ static bool act(struct console *c, enum action action, int rows)
 
 static bool find(struct console *c, const char *text, int direction, bool from_here)
 {
-	size_t count = load(c, height(c, console_rows(c))), at = view_tools_table(c)->list.cursor + (from_here ? 0 : (size_t)direction);
+	size_t count = load(c, height(c, console_rows(c))),
+	       at = view_tools_table(c)->list.cursor + (from_here ? 0 : (size_t)direction);
 
 	for (size_t tried = 0; tried < count; tried++, at += (size_t)direction) {
 		const struct tool *t;
@@ -310,7 +366,8 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 static void status(struct console *c, struct buffer *out)
 {
 	const struct tool_table *table = view_tools_table(c);
-	size_t ignored = 0, count = rows_of(c, "", &ignored), marked = tools_marked(&c->tools.pending);
+	size_t ignored = 0, count = rows_of(c, "", &ignored),
+	       marked = tools_marked(&c->tools.pending);
 
 	if (table->filter[0])
 		buffer_printf(out, "filter: %s  ", table->filter);
@@ -319,5 +376,7 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "%zu/%zu", count ? table->list.cursor + 1 : 0, count);
 }
 
-const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status, at_cursor };
-const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status, at_cursor };
+const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status,
+	at_cursor };
+const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status,
+	at_cursor };

@@ -5,7 +5,8 @@
 
 #include "tui/model/console.h"
 
-extern const struct view view_runs, view_events, view_output, view_detail, view_record, view_help, view_pending, view_tools, view_tool;
+extern const struct view view_runs, view_events, view_output, view_detail, view_record, view_help,
+	view_pending, view_tools, view_tool;
 
 /* Events: those of one execution alone, or "" for all. */
 void view_events_scope(struct console *c, const char *subject);

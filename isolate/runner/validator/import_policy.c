@@ -101,8 +101,8 @@ bool policy_is_third_party(PyObject *dotted)
 
 /* What the parts of a dotted name say about it. */
 struct parts {
-	bool private;		      /* some part starts with an underscore and is not permitted */
-	bool under_allowed;	      /* a shorter prefix of it is allowed */
+	bool private;                 /* some part starts with an underscore and is not permitted */
+	bool under_allowed;           /* a shorter prefix of it is allowed */
 	const struct rule_row *never; /* a prefix of it is never allowed and not permitted */
 };
 
@@ -125,18 +125,20 @@ static bool has_private_part(PyObject *dotted)
  */
 static const struct rule_row *never_row(PyObject *head, bool is_root)
 {
-	static const struct rule_row OTHER = {"", RULE_IMPORT_NEVER, false, "it is not among the modules that are harmless by default", NULL};
+	static const struct rule_row OTHER = { "", RULE_IMPORT_NEVER, false,
+		"it is not among the modules that are harmless by default", NULL };
 	const struct rule_row *row = rules_find(TABLE_NEVER, head);
 
-	if (row || !is_root || rules_find(TABLE_HARMLESS, head) || rules_is_private(head) || policy_is_third_party(head) ||
-	    PyUnicode_CompareWithASCIIString(head, "__future__") == 0)
+	if (row || !is_root || rules_find(TABLE_HARMLESS, head) || rules_is_private(head) ||
+		policy_is_third_party(head) ||
+		PyUnicode_CompareWithASCIIString(head, "__future__") == 0)
 		return row;
 	return &OTHER;
 }
 
 static struct parts examine(const struct session *session, PyObject *dotted)
 {
-	struct parts parts = {false, false, NULL};
+	struct parts parts = { false, false, NULL };
 	bool whole = false, permitted = session_permits(session, dotted);
 
 	parts.private = has_private_part(dotted) && !permitted && !session_allows(session, dotted);
@@ -157,7 +159,8 @@ static struct parts examine(const struct session *session, PyObject *dotted)
 	return parts;
 }
 
-enum import_verdict policy_import(const struct session *session, PyObject *dotted, const struct rule_row **row)
+enum import_verdict policy_import(
+	const struct session *session, PyObject *dotted, const struct rule_row **row)
 {
 	struct parts parts = examine(session, dotted);
 
@@ -167,7 +170,9 @@ enum import_verdict policy_import(const struct session *session, PyObject *dotte
 	if (PyUnicode_CompareWithASCIIString(dotted, "__future__") == 0)
 		return IMPORT_ALLOWED;
 	if (session_allows(session, dotted))
-		return has_private_part(dotted) && !session_permits(session, dotted) ? IMPORT_PRIVATE : IMPORT_ALLOWED;
+		return has_private_part(dotted) && !session_permits(session, dotted)
+			? IMPORT_PRIVATE
+			: IMPORT_ALLOWED;
 	if (parts.private)
 		return IMPORT_PRIVATE;
 	if (!parts.under_allowed)
@@ -209,7 +214,8 @@ PyObject *policy_load(PyObject *dotted)
 
 int policy_is_there(PyObject *dotted)
 {
-	PyObject *loaded = PyImport_GetModule(dotted), *machinery = NULL, *path = reference(Py_None), *head = NULL, *spec = NULL;
+	PyObject *loaded = PyImport_GetModule(dotted), *machinery = NULL,
+		 *path = reference(Py_None), *head = NULL, *spec = NULL;
 	bool whole = loaded != NULL;
 
 	Py_XDECREF(loaded);
@@ -222,7 +228,9 @@ int policy_is_there(PyObject *dotted)
 		spec = head ? PyObject_CallMethod(machinery, "_find_spec", "OO", head, path) : NULL;
 		Py_XDECREF(head);
 		Py_DECREF(path);
-		path = spec && spec != Py_None && !whole ? PyObject_GetAttrString(spec, "submodule_search_locations") : NULL;
+		path = spec && spec != Py_None && !whole
+			? PyObject_GetAttrString(spec, "submodule_search_locations")
+			: NULL;
 		if (spec && !whole && path == Py_None)
 			Py_CLEAR(path);
 	}
@@ -236,7 +244,8 @@ int policy_is_there(PyObject *dotted)
 
 static bool is_metaclass(PyObject *value)
 {
-	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) && PyType_IsSubtype((PyTypeObject *)value, &PyType_Type);
+	return PyType_IsSubtype(Py_TYPE(value), &PyType_Type) &&
+		PyType_IsSubtype((PyTypeObject *)value, &PyType_Type);
 }
 
 static bool is_dangerous(PyObject *value)
@@ -256,8 +265,10 @@ static bool same_package(PyObject *package, PyObject *module)
 	PyObject *name = PyModule_GetNameObject(module), *root = NULL, *start = NULL;
 	bool whole, same = false;
 
-	if (name && (root = prefix(package, 1, &whole)) && (start = PyUnicode_FromFormat("%U.", root)))
-		same = PyUnicode_Tailmatch(name, start, 0, PyUnicode_GetLength(name), -1) == 1 && !has_private_part(name);
+	if (name && (root = prefix(package, 1, &whole)) &&
+		(start = PyUnicode_FromFormat("%U.", root)))
+		same = PyUnicode_Tailmatch(name, start, 0, PyUnicode_GetLength(name), -1) == 1 &&
+			!has_private_part(name);
 	PyErr_Clear();
 	Py_XDECREF(name);
 	Py_XDECREF(root);
@@ -266,15 +277,16 @@ static bool same_package(PyObject *package, PyObject *module)
 }
 
 /* Judges by what the value is. Takes over value. */
-static int judge_value(const struct session *session, PyObject *module, PyObject *name, bool third_party, PyObject *taken, PyObject **value,
-	const struct rule_row **row)
+static int judge_value(const struct session *session, PyObject *module, PyObject *name,
+	bool third_party, PyObject *taken, PyObject **value, const struct rule_row **row)
 {
-	static const struct rule_row same_thing = {
-		"", RULE_MODULE_GADGET, false, "it is a refused builtin or a metaclass under another name", NULL};
+	static const struct rule_row same_thing = { "", RULE_MODULE_GADGET, false,
+		"it is a refused builtin or a metaclass under another name", NULL };
 	int verdict = MODULE_PUBLIC;
 
 	if (PyModule_Check(taken)) {
-		verdict = third_party && same_package(module, taken) ? MODULE_SUBMODULE : MODULE_FOREIGN;
+		verdict = third_party && same_package(module, taken) ? MODULE_SUBMODULE
+								     : MODULE_FOREIGN;
 	} else if (is_dangerous(taken) && !session_permits(session, name)) {
 		*row = &same_thing;
 		verdict = MODULE_GADGET;
@@ -287,10 +299,12 @@ static int judge_value(const struct session *session, PyObject *module, PyObject
 }
 
 /* Loads the module and judges the value of name in it. */
-static int judge_loaded(const struct session *session, PyObject *module, PyObject *name, PyObject **value, const struct rule_row **row)
+static int judge_loaded(const struct session *session, PyObject *module, PyObject *name,
+	PyObject **value, const struct rule_row **row)
 {
 	bool third_party = policy_is_third_party(module);
-	PyObject *loaded = policy_load(module), *taken = loaded ? PyObject_GetAttr(loaded, name) : NULL;
+	PyObject *loaded = policy_load(module),
+		 *taken = loaded ? PyObject_GetAttr(loaded, name) : NULL;
 	bool could_load = loaded != NULL;
 
 	Py_XDECREF(loaded);
@@ -312,9 +326,11 @@ static int judge_submodule(const struct session *session, PyObject *full)
 	return policy_is_passage(session, full);
 }
 
-int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value, const struct rule_row **row)
+int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value,
+	const struct rule_row **row)
 {
-	static const struct rule_row not_listed = {"", RULE_MODULE_GADGET, false, "only a few names of this module are open", NULL};
+	static const struct rule_row not_listed = { "", RULE_MODULE_GADGET, false,
+		"only a few names of this module are open", NULL };
 	PyObject *full = PyUnicode_FromFormat("%U.%U", module, name);
 	const struct rule_row *ignored;
 	int verdict = -1;
@@ -328,12 +344,13 @@ int policy_name(const struct session *session, PyObject *module, PyObject *name,
 		verdict = MODULE_SUBMODULE;
 	} else if (policy_import(session, module, &ignored) != IMPORT_ALLOWED) {
 		verdict = MODULE_FOREIGN;
-	} else if (rules_is_private(name) && !session_permits(session, name) && !rules_find(TABLE_OPEN, full) &&
-		   !rules_find(TABLE_DUNDER_READ, name)) {
+	} else if (rules_is_private(name) && !session_permits(session, name) &&
+		!rules_find(TABLE_OPEN, full) && !rules_find(TABLE_DUNDER_READ, name)) {
 		verdict = MODULE_PRIVATE;
 	} else if (!session_permits(session, name) && (*row = rules_find(TABLE_GADGETS, full))) {
 		verdict = MODULE_GADGET;
-	} else if (!session_permits(session, name) && rules_find(TABLE_ONLY_MODULES, module) && !rules_find(TABLE_ONLY, full)) {
+	} else if (!session_permits(session, name) && rules_find(TABLE_ONLY_MODULES, module) &&
+		!rules_find(TABLE_ONLY, full)) {
 		*row = &not_listed;
 		verdict = MODULE_GADGET;
 	} else {

@@ -23,7 +23,8 @@ enum import_verdict {
 };
 
 /* May `import dotted` be written? */
-enum import_verdict policy_import(const struct session *session, PyObject *dotted, const struct rule_row **row);
+enum import_verdict policy_import(
+	const struct session *session, PyObject *dotted, const struct rule_row **row);
 
 /*
  * Is dotted a package on the way to something allowed ("xml" when only xml.etree.ElementTree is
@@ -50,11 +51,11 @@ PyObject *policy_load(PyObject *dotted);
 int policy_is_there(PyObject *dotted);
 
 enum name_verdict {
-	MODULE_PUBLIC,	  /* *value is it, when value is wanted and the module could be loaded */
+	MODULE_PUBLIC,    /* *value is it, when value is wanted and the module could be loaded */
 	MODULE_SUBMODULE, /* an allowed module */
 	MODULE_PRIVATE,
 	MODULE_FOREIGN, /* a module, but not an allowed one */
-	MODULE_GADGET,	/* *row says why */
+	MODULE_GADGET,  /* *row says why */
 	MODULE_MISSING
 };
 
@@ -63,6 +64,7 @@ enum name_verdict {
  * when the module cannot be loaded here. Returns the verdict, or -1 with an exception (out of
  * memory only; what a library raises while it is loaded is dropped).
  */
-int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value, const struct rule_row **row);
+int policy_name(const struct session *session, PyObject *module, PyObject *name, PyObject **value,
+	const struct rule_row **row);
 
 #endif

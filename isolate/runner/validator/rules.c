@@ -11,24 +11,24 @@
 static const struct {
 	const char *id, *reason;
 } RULES[RULE_COUNT] = {
-#define RULE(id, name, reason) [RULE_##id] = {name, reason},
+#define RULE(id, name, reason) [RULE_##id] = { name, reason },
 #include "isolate/runner/validator/rules.def"
 #undef RULE
 };
 
 static const struct rule_row NAMES[] = {
-#define NAME(name, why, rewrite) {name, RULE_NAME_FORBIDDEN, true, why, rewrite},
+#define NAME(name, why, rewrite) { name, RULE_NAME_FORBIDDEN, true, why, rewrite },
 #include "isolate/runner/validator/rules_names.def"
 #undef NAME
 };
 
 static const struct rule_row ATTRIBUTES[] = {
-#define ATTRIBUTE(name, rule, as_key, rewrite) {name, RULE_##rule, as_key, NULL, rewrite},
+#define ATTRIBUTE(name, rule, as_key, rewrite) { name, RULE_##rule, as_key, NULL, rewrite },
 #include "isolate/runner/validator/rules_attributes.def"
 #undef ATTRIBUTE
 };
 
-#define PLAIN(name) {name, RULE_COUNT, false, NULL, NULL},
+#define PLAIN(name) { name, RULE_COUNT, false, NULL, NULL },
 #define NOTHING(name)
 
 static const struct rule_row DUNDER_READS[] = {
@@ -89,7 +89,7 @@ static const struct rule_row BUILTINS[] = {
 
 static const struct rule_row ABSENTS[] = {
 #define BUILTIN NOTHING
-#define ABSENT(name, why, rewrite) {name, RULE_NAME_UNAVAILABLE, false, why, rewrite},
+#define ABSENT(name, why, rewrite) { name, RULE_NAME_UNAVAILABLE, false, why, rewrite },
 #include "isolate/runner/validator/builtins.def"
 #undef BUILTIN
 #undef ABSENT
@@ -116,7 +116,7 @@ static const struct rule_row HARMLESSES[] = {
 
 static const struct rule_row NEVERS[] = {
 #undef NEVER
-#define NEVER(module, why) {module, RULE_IMPORT_NEVER, false, why, NULL},
+#define NEVER(module, why) { module, RULE_IMPORT_NEVER, false, why, NULL },
 #include "isolate/runner/validator/rules_modules.def"
 #undef NEVER
 #define NEVER(module, why)
@@ -124,7 +124,7 @@ static const struct rule_row NEVERS[] = {
 
 static const struct rule_row ALONGS[] = {
 #undef ALONG
-#define ALONG(package, sub) {sub, RULE_COUNT, false, package, NULL},
+#define ALONG(package, sub) { sub, RULE_COUNT, false, package, NULL },
 #include "isolate/runner/validator/rules_modules.def"
 #undef ALONG
 #define ALONG(package, sub)
@@ -146,7 +146,8 @@ static const struct rule_row ONLYS[] = {
 
 static const struct rule_row GADGETS[] = {
 #undef GADGET
-#define GADGET(module, name, why, rewrite) {module "." name, RULE_MODULE_GADGET, false, why, rewrite},
+#define GADGET(module, name, why, rewrite) \
+	{ module "." name, RULE_MODULE_GADGET, false, why, rewrite },
 #include "isolate/runner/validator/rules_modules.def"
 #undef GADGET
 #define GADGET(module, name, why, rewrite)
@@ -172,9 +173,9 @@ static const struct rule_row STDLIBS[] = {
 #undef STDLIB
 };
 
-#define ROWS(table)                                                                                                                        \
-	{                                                                                                                                  \
-		table, sizeof(table) / sizeof((table)[0])                                                                                  \
+#define ROWS(table) \
+	{ \
+		table, sizeof(table) / sizeof((table)[0]) \
 	}
 
 static const struct {
@@ -279,7 +280,7 @@ bool rules_is_dunder(PyObject *name)
 	Py_ssize_t n = PyUnicode_GetLength(name);
 
 	return n > 4 && PyUnicode_ReadChar(name, 0) == '_' && PyUnicode_ReadChar(name, 1) == '_' &&
-	       PyUnicode_ReadChar(name, n - 1) == '_' && PyUnicode_ReadChar(name, n - 2) == '_';
+		PyUnicode_ReadChar(name, n - 1) == '_' && PyUnicode_ReadChar(name, n - 2) == '_';
 }
 
 bool rules_is_private(PyObject *name)
@@ -290,7 +291,9 @@ bool rules_is_private(PyObject *name)
 const struct rule_row *rules_attribute(PyObject *name)
 {
 	static const struct rule_row other_dunder = {
-		"", RULE_ATTRIBUTE_DUNDER, true, NULL, "use the operator or builtin that stands for it, or an attribute with a plain name"};
+		"", RULE_ATTRIBUTE_DUNDER, true, NULL,
+		"use the operator or builtin that stands for it, or an attribute with a plain name"
+	};
 	const struct rule_row *row = rules_find(TABLE_ATTRIBUTES, name);
 
 	if (row)

@@ -34,23 +34,23 @@ struct rule_row {
 };
 
 enum rule_table {
-	TABLE_NAMES,		 /* builtins that may not be mentioned */
-	TABLE_ATTRIBUTES,	 /* attributes refused by name */
-	TABLE_DUNDER_READ,	 /* names like __x__ that may be read */
-	TABLE_MODULE_TEXT,	 /* names like __x__ that the top of a body may bind */
-	TABLE_CLASS_METHODS,	 /* names like __x__ that a class body may define */
+	TABLE_NAMES,             /* builtins that may not be mentioned */
+	TABLE_ATTRIBUTES,        /* attributes refused by name */
+	TABLE_DUNDER_READ,       /* names like __x__ that may be read */
+	TABLE_MODULE_TEXT,       /* names like __x__ that the top of a body may bind */
+	TABLE_CLASS_METHODS,     /* names like __x__ that a class body may define */
 	TABLE_PUBLIC_UNDERSCORE, /* public API that starts with an underscore */
-	TABLE_BUILTINS,		 /* builtins that bodies have */
-	TABLE_ABSENT,		 /* builtins that bodies do not have */
-	TABLE_HARMLESS,		 /* modules of the standard library that need none */
-	TABLE_NEVER,		 /* modules that need a permit besides, with the reason */
-	TABLE_ALONG,		 /* submodules that come with their package */
-	TABLE_ONLY_MODULES,	 /* modules with a closed list of names ... */
-	TABLE_ONLY,		 /* ... and that list, as "module.name" */
-	TABLE_GADGETS,		 /* "module.name" */
-	TABLE_OPEN,		 /* "module._name" */
-	TABLE_NEEDED,		 /* what C code imports at run time */
-	TABLE_STDLIB,		 /* top-level modules of the standard library */
+	TABLE_BUILTINS,          /* builtins that bodies have */
+	TABLE_ABSENT,            /* builtins that bodies do not have */
+	TABLE_HARMLESS,          /* modules of the standard library that need none */
+	TABLE_NEVER,             /* modules that need a permit besides, with the reason */
+	TABLE_ALONG,             /* submodules that come with their package */
+	TABLE_ONLY_MODULES,      /* modules with a closed list of names ... */
+	TABLE_ONLY,              /* ... and that list, as "module.name" */
+	TABLE_GADGETS,           /* "module.name" */
+	TABLE_OPEN,              /* "module._name" */
+	TABLE_NEEDED,            /* what C code imports at run time */
+	TABLE_STDLIB,            /* top-level modules of the standard library */
 	TABLE_COUNT
 };
 

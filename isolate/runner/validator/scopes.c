@@ -12,13 +12,16 @@
 
 int scopes_begin(struct scopes *scopes)
 {
-	*scopes = (struct scopes){0};
+	*scopes = (struct scopes){ 0 };
 	scopes->declared = PySet_New(NULL);
 	scopes->nonlocals = PySet_New(NULL);
 	scopes->globals = PySet_New(NULL);
 	if (!scopes->declared || !scopes->nonlocals || !scopes->globals)
 		return -1;
-	return scopes_add(scopes, SCOPE_MODULE, -1) < 0 || scopes_add(scopes, SCOPE_FUNCTION, SCOPE_GLOBAL) < 0 ? -1 : 0;
+	return scopes_add(scopes, SCOPE_MODULE, -1) < 0 ||
+			scopes_add(scopes, SCOPE_FUNCTION, SCOPE_GLOBAL) < 0
+		? -1
+		: 0;
 }
 
 static void free_origins(struct origin *origin)
@@ -47,7 +50,7 @@ void scopes_free(struct scopes *scopes)
 	Py_XDECREF(scopes->globals);
 	free(scopes->scopes);
 	free(scopes->symbols);
-	*scopes = (struct scopes){0};
+	*scopes = (struct scopes){ 0 };
 }
 
 /* Makes room for one more item. */
@@ -68,7 +71,8 @@ static void *grown(void *items, int count, int *capacity, size_t size)
 
 int scopes_add(struct scopes *scopes, enum scope_kind kind, int parent)
 {
-	struct scope *array = grown(scopes->scopes, scopes->count, &scopes->capacity, sizeof *array);
+	struct scope *array =
+		grown(scopes->scopes, scopes->count, &scopes->capacity, sizeof *array);
 	PyObject *symbols;
 
 	if (!array)
@@ -77,7 +81,7 @@ int scopes_add(struct scopes *scopes, enum scope_kind kind, int parent)
 	symbols = PyDict_New();
 	if (!symbols)
 		return -1;
-	array[scopes->count] = (struct scope){kind, parent, symbols};
+	array[scopes->count] = (struct scope){ kind, parent, symbols };
 	return scopes->count++;
 }
 
@@ -100,7 +104,8 @@ struct symbol *scopes_symbol(struct scopes *scopes, int scope, PyObject *name)
 
 	if (found)
 		return found;
-	array = grown(scopes->symbols, scopes->symbol_count, &scopes->symbol_capacity, sizeof *array);
+	array = grown(
+		scopes->symbols, scopes->symbol_count, &scopes->symbol_capacity, sizeof *array);
 	if (!array)
 		return NULL;
 	scopes->symbols = array;
@@ -109,7 +114,7 @@ struct symbol *scopes_symbol(struct scopes *scopes, int scope, PyObject *name)
 	Py_XDECREF(index);
 	if (status < 0)
 		return NULL;
-	array[scopes->symbol_count] = (struct symbol){reference(name), 0, 0, scope, NULL, NULL};
+	array[scopes->symbol_count] = (struct symbol){ reference(name), 0, 0, scope, NULL, NULL };
 	return &array[scopes->symbol_count++];
 }
 
@@ -147,7 +152,7 @@ int scopes_add_origin(struct symbol *symbol, PyObject *module, PyObject *name)
 		return -1;
 	}
 	Py_XINCREF(name);
-	*origin = (struct origin){symbol->origins, false, reference(module), name};
+	*origin = (struct origin){ symbol->origins, false, reference(module), name };
 	symbol->origins = origin;
 	return 0;
 }
@@ -236,11 +241,13 @@ bool scopes_may_fall_through(const struct scopes *scopes, const struct symbol *s
 
 static bool is_promoted(const struct scopes *scopes, const struct symbol *symbol, PyObject *taken)
 {
-	if (!(symbol->flags & SYMBOL_BOUND) || (symbol->flags & (SYMBOL_PARAMETER | SYMBOL_GLOBAL | SYMBOL_NONLOCAL)))
+	if (!(symbol->flags & SYMBOL_BOUND) ||
+		(symbol->flags & (SYMBOL_PARAMETER | SYMBOL_GLOBAL | SYMBOL_NONLOCAL)))
 		return false;
 	if (PySet_Contains(scopes->nonlocals, symbol->name) != 0)
 		return false;
-	if (!(symbol->flags & SYMBOL_DEFINITION) && PySet_Contains(scopes->globals, symbol->name) != 1)
+	if (!(symbol->flags & SYMBOL_DEFINITION) &&
+		PySet_Contains(scopes->globals, symbol->name) != 1)
 		return false;
 	return PyDict_GetItemWithError(taken, symbol->name) == NULL;
 }

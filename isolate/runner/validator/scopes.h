@@ -13,7 +13,14 @@
 
 #include <stdbool.h>
 
-enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_ASYNC, SCOPE_CLASS, SCOPE_COMPREHENSION, SCOPE_TYPE_PARAMETERS };
+enum scope_kind {
+	SCOPE_MODULE,
+	SCOPE_FUNCTION,
+	SCOPE_ASYNC,
+	SCOPE_CLASS,
+	SCOPE_COMPREHENSION,
+	SCOPE_TYPE_PARAMETERS
+};
 
 enum { SCOPE_GLOBAL = 0, SCOPE_BODY = 1 };
 
@@ -31,9 +38,9 @@ enum symbol_flag {
 /* One import that a name can stand for. */
 struct origin {
 	struct origin *next;
-	bool met;	  /* the second walk has come to it */
+	bool met;         /* the second walk has come to it */
 	PyObject *module; /* dotted name; owned */
-	PyObject *name;	  /* what was taken from it, or NULL for the module itself; owned */
+	PyObject *name;   /* what was taken from it, or NULL for the module itself; owned */
 };
 
 struct symbol {

@@ -19,9 +19,10 @@
  */
 static bool is_invisible(Py_UCS4 c)
 {
-	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200B || c == 0x200E || c == 0x200F || c == 0x061C ||
-	       (c >= 0x2060 && c <= 0x2064) || (c >= 0x206A && c <= 0x206F) || c == 0xFEFF || c == 0x2028 || c == 0x2029 ||
-	       (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x180E;
+	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200B ||
+		c == 0x200E || c == 0x200F || c == 0x061C || (c >= 0x2060 && c <= 0x2064) ||
+		(c >= 0x206A && c <= 0x206F) || c == 0xFEFF || c == 0x2028 || c == 0x2029 ||
+		(c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF) || c == 0x180E;
 }
 
 static bool is_control(Py_UCS4 c)
@@ -58,16 +59,22 @@ static int check_characters(const Py_UCS4 *text, Py_ssize_t length, struct curso
 			at->line++;
 			at->column = 0;
 		} else if (c == '\r' && (i + 1 == length || text[i + 1] != '\n')) {
-			status = violations_add(at->found, RULE_SOURCE_NEWLINE, at->line, at->column, NULL,
-				PyUnicode_FromFormat("%sa carriage return that is not followed by a newline", at->kind),
+			status = violations_add(at->found, RULE_SOURCE_NEWLINE, at->line,
+				at->column, NULL,
+				PyUnicode_FromFormat(
+					"%sa carriage return that is not followed by a newline",
+					at->kind),
 				"end lines with \\n or \\r\\n", NULL);
 		} else if (c == '\f' || c == '\v') {
-			status = report_character(
-				at, RULE_SOURCE_CONTROL, c, c == '\f' ? "a form feed (it resets the indentation count)" : "a vertical tab");
+			status = report_character(at, RULE_SOURCE_CONTROL, c,
+				c == '\f' ? "a form feed (it resets the indentation count)"
+					  : "a vertical tab");
 		} else if (is_control(c)) {
-			status = report_character(at, RULE_SOURCE_CONTROL, c, "a control character");
+			status =
+				report_character(at, RULE_SOURCE_CONTROL, c, "a control character");
 		} else if (is_invisible(c)) {
-			status = report_character(at, RULE_SOURCE_INVISIBLE, c, "an invisible or reordering character");
+			status = report_character(at, RULE_SOURCE_INVISIBLE, c,
+				"an invisible or reordering character");
 		}
 		if (status < 0)
 			return -1;
@@ -77,7 +84,8 @@ static int check_characters(const Py_UCS4 *text, Py_ssize_t length, struct curso
 
 static bool is_name_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		c == '-' || c == '_' || c == '.';
 }
 
 /*
@@ -95,7 +103,8 @@ static size_t find_cookie(const char *line, size_t length, const char **name)
 	for (; i + 7 <= length; i++) {
 		size_t j = i + 7, n = 0;
 
-		if (memcmp(line + i, "coding", 6) != 0 || (line[i + 6] != ':' && line[i + 6] != '='))
+		if (memcmp(line + i, "coding", 6) != 0 ||
+			(line[i + 6] != ':' && line[i + 6] != '='))
 			continue;
 		while (j < length && (line[j] == ' ' || line[j] == '\t'))
 			j++;
@@ -142,11 +151,16 @@ static int check_cookie(const struct source *source, const char *kind, struct vi
 
 		n = find_cookie(text, length, &name);
 		if (n && !is_utf8_name(name, n)) {
-			PyObject *shown = PyUnicode_DecodeUTF8(name, n > 40 ? 40 : (Py_ssize_t)n, "replace");
-			int status = !shown ? -1
-					    : violations_add(found, RULE_SOURCE_COOKIE, line, source_column(source, line, name - text),
-						      NULL, PyUnicode_FromFormat("%sthe text declares the encoding '%U'", kind, shown),
-						      "remove the declaration; a body is UTF-8", NULL);
+			PyObject *shown =
+				PyUnicode_DecodeUTF8(name, n > 40 ? 40 : (Py_ssize_t)n, "replace");
+			int status = !shown
+				? -1
+				: violations_add(found, RULE_SOURCE_COOKIE, line,
+					  source_column(source, line, name - text), NULL,
+					  PyUnicode_FromFormat(
+						  "%sthe text declares the encoding '%U'", kind,
+						  shown),
+					  "remove the declaration; a body is UTF-8", NULL);
 
 			Py_XDECREF(shown);
 			return status;
@@ -206,8 +220,8 @@ static int report_encoding(const struct source *source, const char *kind, struct
 	if (offset < source->length) {
 		place_of(source, offset, &line, &column);
 		status = violations_add(found, RULE_SOURCE_ENCODING, line, column, NULL,
-			PyUnicode_FromFormat("%sthe text is not UTF-8: byte 0x%x at offset %zu", kind,
-				(int)(unsigned char)source->bytes[offset], offset),
+			PyUnicode_FromFormat("%sthe text is not UTF-8: byte 0x%x at offset %zu",
+				kind, (int)(unsigned char)source->bytes[offset], offset),
 			"save it as UTF-8", NULL);
 	}
 	Py_XDECREF(start);
@@ -225,13 +239,14 @@ static int check_nul(const struct source *source, const char *kind, struct viola
 	if (!nul)
 		return 0;
 	place_of(source, (size_t)(nul - source->bytes), &line, &column);
-	return violations_add(found, RULE_SOURCE_NUL, line, column, NULL, PyUnicode_FromFormat("%sa NUL byte in the text", kind),
+	return violations_add(found, RULE_SOURCE_NUL, line, column, NULL,
+		PyUnicode_FromFormat("%sa NUL byte in the text", kind),
 		"remove it; in a string write it as \"\\0\"", NULL);
 }
 
 static int check_decoded(struct source *source, const char *kind, struct violations *found)
 {
-	struct cursor at = {kind, found, 1, 1};
+	struct cursor at = { kind, found, 1, 1 };
 	Py_UCS4 *characters = PyUnicode_AsUCS4Copy(source->text);
 	int status;
 
@@ -242,16 +257,18 @@ static int check_decoded(struct source *source, const char *kind, struct violati
 	return status;
 }
 
-int source_load(struct source *source, struct span bytes, const char *kind, struct violations *found)
+int source_load(
+	struct source *source, struct span bytes, const char *kind, struct violations *found)
 {
-	*source = (struct source){NULL, bytes.bytes ? bytes.bytes : "", bytes.length, NULL, 0};
+	*source = (struct source){ NULL, bytes.bytes ? bytes.bytes : "", bytes.length, NULL, 0 };
 	if (source->length >= 3 && memcmp(source->bytes, "\xEF\xBB\xBF", 3) == 0) {
 		source->bytes += 3;
 		source->length -= 3;
 	}
 	if (source->length > SOURCE_BYTES_MOST)
 		return violations_add(found, RULE_SOURCE_SIZE, 0, 0, NULL,
-			PyUnicode_FromFormat("%sthe text has %zu bytes; %d is the most", kind, source->length, (int)SOURCE_BYTES_MOST),
+			PyUnicode_FromFormat("%sthe text has %zu bytes; %d is the most", kind,
+				source->length, (int)SOURCE_BYTES_MOST),
 			"pass data through args instead of writing it into the code", NULL);
 	if (index_lines(source) < 0 || check_nul(source, kind, found) < 0)
 		return -1;

@@ -26,7 +26,8 @@ struct source {
  * "--return: "). Returns 0 with violations added (text is then usable only if their number did not
  * grow), or -1 with a Python exception. source_free afterwards in any case.
  */
-int source_load(struct source *source, struct span bytes, const char *kind, struct violations *found);
+int source_load(
+	struct source *source, struct span bytes, const char *kind, struct violations *found);
 void source_free(struct source *source);
 
 /*

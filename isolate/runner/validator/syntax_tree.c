@@ -10,9 +10,9 @@
 enum { ONLY_AST = 0x400 /* PyCF_ONLY_AST */, SUM_DEPTH = 64 };
 
 static struct {
-	PyObject *module;	     /* _ast */
-	PyObject *base;		     /* _ast.AST */
-	PyObject *kinds;	     /* dict: type -> kind */
+	PyObject *module;            /* _ast */
+	PyObject *base;              /* _ast.AST */
+	PyObject *kinds;             /* dict: type -> kind */
 	PyObject *types[NODE_KINDS]; /* NULL where this interpreter has no such node */
 	PyObject *fields[FIELD_COUNT];
 	PyObject *field_list; /* "_fields" */
@@ -130,10 +130,12 @@ PyObject *tree_fields(PyObject *node)
 static int place(PyObject *node)
 {
 	PyObject *one = PyLong_FromLong(1), *zero = PyLong_FromLong(0);
-	int status = one && zero && tree_set(node, FIELD_lineno, one) == 0 && tree_set(node, FIELD_end_lineno, one) == 0 &&
-				     tree_set(node, FIELD_col_offset, zero) == 0 && tree_set(node, FIELD_end_col_offset, zero) == 0
-			     ? 0
-			     : -1;
+	int status = one && zero && tree_set(node, FIELD_lineno, one) == 0 &&
+			tree_set(node, FIELD_end_lineno, one) == 0 &&
+			tree_set(node, FIELD_col_offset, zero) == 0 &&
+			tree_set(node, FIELD_end_col_offset, zero) == 0
+		? 0
+		: -1;
 
 	Py_XDECREF(one);
 	Py_XDECREF(zero);
@@ -142,7 +144,8 @@ static int place(PyObject *node)
 
 int tree_copy_place(PyObject *node, PyObject *like)
 {
-	static const enum tree_field fields[] = {FIELD_lineno, FIELD_col_offset, FIELD_end_lineno, FIELD_end_col_offset};
+	static const enum tree_field fields[] = { FIELD_lineno, FIELD_col_offset, FIELD_end_lineno,
+		FIELD_end_col_offset };
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < sizeof fields / sizeof fields[0]; i++) {
@@ -177,7 +180,8 @@ int tree_move_down(PyObject *node, long lines, int depth)
 	if (tree_kind(node) == NODE_NONE || depth <= 0)
 		return 0;
 	names = tree_fields(node);
-	if (!names || move_one(node, FIELD_lineno, lines) < 0 || move_one(node, FIELD_end_lineno, lines) < 0)
+	if (!names || move_one(node, FIELD_lineno, lines) < 0 ||
+		move_one(node, FIELD_end_lineno, lines) < 0)
 		return -1;
 	for (Py_ssize_t i = 0; status == 0 && i < PyTuple_Size(names); i++) {
 		PyObject *value = PyObject_GetAttr(node, PyTuple_GetItem(names, i));

@@ -24,24 +24,23 @@ enum node_kind {
 
 /* clang-format off */
 #define TREE_FIELDS(FIELD) \
-	FIELD(annotation) FIELD(arg) FIELD(args) FIELD(asname) FIELD(attr) FIELD(bases) FIELD(body) \
-	FIELD(bound) FIELD(cls) FIELD(col_offset) FIELD(comparators) FIELD(ctx) FIELD(decorator_list) \
-	FIELD(defaults) FIELD(elt) FIELD(elts) FIELD(end_col_offset) FIELD(end_lineno) FIELD(func) \
-	FIELD(finalbody) FIELD(generators) FIELD(handlers) FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) \
-	FIELD(key) FIELD(keywords) \
-	FIELD(kw_defaults) FIELD(kwarg) FIELD(kwd_attrs) FIELD(kwonlyargs) FIELD(left) FIELD(level) \
-	FIELD(lineno) FIELD(module) FIELD(name) FIELD(names) FIELD(op) FIELD(operand) FIELD(ops) \
-	FIELD(orelse) FIELD(posonlyargs) FIELD(rest) FIELD(returns) FIELD(right) FIELD(simple) \
-	FIELD(slice) \
-	FIELD(target) FIELD(targets) FIELD(test) FIELD(type) FIELD(type_params) FIELD(value) \
-	FIELD(vararg)
+	FIELD(annotation) FIELD(arg) FIELD(args) FIELD(asname) FIELD(attr) FIELD(bases) \
+	FIELD(body) FIELD(bound) FIELD(cls) FIELD(col_offset) FIELD(comparators) FIELD(ctx) \
+	FIELD(decorator_list) FIELD(defaults) FIELD(elt) FIELD(elts) FIELD(end_col_offset) \
+	FIELD(end_lineno) FIELD(func) FIELD(finalbody) FIELD(generators) FIELD(handlers) \
+	FIELD(id) FIELD(ifs) FIELD(is_async) FIELD(iter) FIELD(key) FIELD(keywords) \
+	FIELD(kw_defaults) FIELD(kwarg) FIELD(kwd_attrs) FIELD(kwonlyargs) FIELD(left) \
+	FIELD(level) FIELD(lineno) FIELD(module) FIELD(name) FIELD(names) FIELD(op) \
+	FIELD(operand) FIELD(ops) FIELD(orelse) FIELD(posonlyargs) FIELD(rest) FIELD(returns) \
+	FIELD(right) FIELD(simple) FIELD(slice) FIELD(target) FIELD(targets) FIELD(test) \
+	FIELD(type) FIELD(type_params) FIELD(value) FIELD(vararg)
 /* clang-format on */
 
 enum tree_field {
 #define FIELD(name) FIELD_##name,
 	TREE_FIELDS(FIELD)
 #undef FIELD
-	FIELD_COUNT
+		FIELD_COUNT
 };
 
 /*

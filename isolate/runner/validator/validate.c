@@ -26,22 +26,28 @@ static const char *text_hint(const struct source *source);
  * Turns an exception of the parser or compiler into a violation. Returns -1 when it is not one of
  * theirs.
  */
-static int report_syntax(const struct program *program, const char *kind, long line_offset, struct violations *found)
+static int report_syntax(
+	const struct program *program, const char *kind, long line_offset, struct violations *found)
 {
 	PyObject *type, *value, *traceback, *message = NULL, *line = NULL, *column = NULL;
-	bool deep, refused = PyErr_ExceptionMatches(PyExc_SyntaxError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
-			     PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
-			     PyErr_ExceptionMatches(PyExc_SystemError);
+	bool deep,
+		refused = PyErr_ExceptionMatches(PyExc_SyntaxError) ||
+		PyErr_ExceptionMatches(PyExc_ValueError) ||
+		PyErr_ExceptionMatches(PyExc_OverflowError) ||
+		PyErr_ExceptionMatches(PyExc_TypeError) ||
+		PyErr_ExceptionMatches(PyExc_SystemError);
 	long at = 0, offset = 0;
 	int status = -1;
 
-	deep = PyErr_ExceptionMatches(PyExc_RecursionError) || PyErr_ExceptionMatches(PyExc_MemoryError);
+	deep = PyErr_ExceptionMatches(PyExc_RecursionError) ||
+		PyErr_ExceptionMatches(PyExc_MemoryError);
 	if (!refused && !deep)
 		return -1;
 	PyErr_Fetch(&type, &value, &traceback);
 	PyErr_NormalizeException(&type, &value, &traceback);
 	if (deep) {
-		status = violations_add(found, RULE_TREE_DEPTH, 0, 0, NULL, PyUnicode_FromFormat("%snested too deeply to be parsed", kind),
+		status = violations_add(found, RULE_TREE_DEPTH, 0, 0, NULL,
+			PyUnicode_FromFormat("%snested too deeply to be parsed", kind),
 			"use intermediate variables, sum() or str.join()", NULL);
 		goto out;
 	}
@@ -59,8 +65,10 @@ static int report_syntax(const struct program *program, const char *kind, long l
 	if (at > (long)program->source.lines + (long)program->expression.lines + 1)
 		at = 0;
 	if (message)
-		status = violations_add(found, RULE_SYNTAX, at > 0 ? at : 0, offset > 0 ? offset : 0, NULL,
-			PyUnicode_FromFormat("%ssyntax error: %U", kind, message), text_hint(&program->source), NULL);
+		status =
+			violations_add(found, RULE_SYNTAX, at > 0 ? at : 0, offset > 0 ? offset : 0,
+				NULL, PyUnicode_FromFormat("%ssyntax error: %U", kind, message),
+				text_hint(&program->source), NULL);
 out:
 	Py_XDECREF(message);
 	Py_XDECREF(line);
@@ -81,16 +89,20 @@ static const char *text_hint(const struct source *source)
 		while (blanks < length && (text[blanks] == ' ' || text[blanks] == '\t'))
 			blanks++;
 		if (length - blanks >= 3 && strncmp(text + blanks, "```", 3) == 0)
-			return "strip the lines of three backquotes around the code, or use --dedent";
+			return "strip the lines of three backquotes around the code, or use "
+			       "--dedent";
 		if (blanks < length && text[blanks] != '#')
-			return blanks > 0 ? "strip the blanks before every line: the text is indented as a whole; or use --dedent" : NULL;
+			return blanks > 0 ? "strip the blanks before every line: the text is "
+					    "indented as a whole; or use --dedent"
+					  : NULL;
 	}
 	return NULL;
 }
 
 static bool is_future(PyObject *statement)
 {
-	PyObject *module = tree_kind(statement) == NODE_ImportFrom ? tree_get(statement, FIELD_module) : NULL;
+	PyObject *module =
+		tree_kind(statement) == NODE_ImportFrom ? tree_get(statement, FIELD_module) : NULL;
 	bool future = module && PyUnicode_Check(module) && walk_is(module, "__future__");
 
 	PyErr_Clear();
@@ -100,8 +112,11 @@ static bool is_future(PyObject *statement)
 
 static bool is_docstring(PyObject *statement)
 {
-	PyObject *value = tree_kind(statement) == NODE_Expr ? tree_get(statement, FIELD_value) : NULL, *text = NULL;
-	bool docstring = value && tree_kind(value) == NODE_Constant && (text = tree_constant_text(value));
+	PyObject *value = tree_kind(statement) == NODE_Expr ? tree_get(statement, FIELD_value)
+							    : NULL,
+		 *text = NULL;
+	bool docstring =
+		value && tree_kind(value) == NODE_Constant && (text = tree_constant_text(value));
 
 	PyErr_Clear();
 	Py_XDECREF(value);
@@ -112,7 +127,8 @@ static bool is_docstring(PyObject *statement)
 /* Takes the leading `from __future__` statements out of body. A new list, or NULL. */
 static PyObject *take_futures(PyObject *body)
 {
-	Py_ssize_t start = PyList_Size(body) > 0 && is_docstring(PyList_GetItem(body, 0)), end = start;
+	Py_ssize_t start = PyList_Size(body) > 0 && is_docstring(PyList_GetItem(body, 0)),
+		   end = start;
 	PyObject *futures;
 
 	while (end < PyList_Size(body) && is_future(PyList_GetItem(body, end)))
@@ -136,13 +152,15 @@ static int place_node(PyObject *list, enum node_kind kind, PyObject *keywords, b
 
 static PyObject *make_arguments(void)
 {
-	PyObject *keywords = Py_BuildValue("{s:s,s:O}", "arg", "args", "annotation", Py_None), *parameter = NULL, *arguments = NULL;
+	PyObject *keywords = Py_BuildValue("{s:s,s:O}", "arg", "args", "annotation", Py_None),
+		 *parameter = NULL, *arguments = NULL;
 
 	if (keywords)
 		parameter = tree_make_named("arg", keywords);
 	Py_XDECREF(keywords);
-	keywords = parameter ? Py_BuildValue("{s:[],s:[],s:O,s:[],s:[],s:O,s:[]}", "posonlyargs", "args", "vararg", Py_None, "kwonlyargs",
-				       "kw_defaults", "kwarg", parameter, "defaults")
+	keywords = parameter ? Py_BuildValue("{s:[],s:[],s:O,s:[],s:[],s:O,s:[]}", "posonlyargs",
+				       "args", "vararg", Py_None, "kwonlyargs", "kw_defaults",
+				       "kwarg", parameter, "defaults")
 			     : NULL;
 	if (keywords)
 		arguments = tree_make_named("arguments", keywords);
@@ -154,19 +172,23 @@ static PyObject *make_arguments(void)
 /* Makes `def <body>(**args): body` and, before it, the hoisted directives: a Module, or NULL. */
 static PyObject *wrap(PyObject *body, PyObject *promoted)
 {
-	PyObject *statements = take_futures(body), *arguments = make_arguments(), *keywords, *module = NULL;
+	PyObject *statements = take_futures(body), *arguments = make_arguments(), *keywords,
+		 *module = NULL;
 	int status = statements && arguments ? 0 : -1;
 
 	if (status == 0 && PyList_Size(promoted) > 0)
-		status = place_node(body, NODE_Global, Py_BuildValue("{s:O}", "names", promoted), true);
+		status = place_node(
+			body, NODE_Global, Py_BuildValue("{s:O}", "names", promoted), true);
 	if (status == 0 && PyList_Size(body) == 0)
 		status = place_node(body, NODE_Pass, PyDict_New(), true);
 	if (status == 0)
 		status = place_node(statements, NODE_FunctionDef,
-			Py_BuildValue("{s:s,s:O,s:O,s:[],s:O,s:O,s:[]}", "name", BODY_FUNCTION, "args", arguments, "body", body,
-				"decorator_list", "returns", Py_None, "type_comment", Py_None, "type_params"),
+			Py_BuildValue("{s:s,s:O,s:O,s:[],s:O,s:O,s:[]}", "name", BODY_FUNCTION,
+				"args", arguments, "body", body, "decorator_list", "returns",
+				Py_None, "type_comment", Py_None, "type_params"),
 			false);
-	if (status == 0 && (keywords = Py_BuildValue("{s:O,s:[]}", "body", statements, "type_ignores"))) {
+	if (status == 0 &&
+		(keywords = Py_BuildValue("{s:O,s:[]}", "body", statements, "type_ignores"))) {
 		module = tree_make(NODE_Module, keywords);
 		Py_DECREF(keywords);
 	}
@@ -178,7 +200,8 @@ static PyObject *wrap(PyObject *body, PyObject *promoted)
 /* Appends `return expression` to the body, on the lines that follow it. */
 static int append_return(struct program *program, PyObject *body, struct violations *found)
 {
-	PyObject *tree = tree_parse(program->expression.text, "<return>", "eval"), *value = NULL, *keywords = NULL, *node = NULL;
+	PyObject *tree = tree_parse(program->expression.text, "<return>", "eval"), *value = NULL,
+		 *keywords = NULL, *node = NULL;
 	int status = -1;
 
 	if (!tree)
@@ -186,7 +209,8 @@ static int append_return(struct program *program, PyObject *body, struct violati
 	value = tree_get(tree, FIELD_body);
 	if (value && tree_move_down(value, (long)program->source.lines, WALK_DEPTH_MOST + 2) == 0)
 		keywords = Py_BuildValue("{s:O}", "value", value);
-	if (keywords && (node = tree_make(NODE_Return, keywords)) && tree_copy_place(node, value) == 0)
+	if (keywords && (node = tree_make(NODE_Return, keywords)) &&
+		tree_copy_place(node, value) == 0)
 		status = PyList_Append(body, node);
 	Py_XDECREF(tree);
 	Py_XDECREF(value);
@@ -201,14 +225,16 @@ static bool is_bound(const struct scopes *scopes, PyObject *name)
 	bool bound = false;
 
 	for (int i = 0; i < scopes->symbol_count && !bound; i++)
-		bound = (scopes->symbols[i].flags & SYMBOL_BOUND) && PyUnicode_Compare(scopes->symbols[i].name, name) == 0;
+		bound = (scopes->symbols[i].flags & SYMBOL_BOUND) &&
+			PyUnicode_Compare(scopes->symbols[i].name, name) == 0;
 	return bound;
 }
 
 /* Puts `import dotted` where imports stand: behind the docstring and the directives. */
 static int insert_import(PyObject *body, PyObject *dotted)
 {
-	PyObject *text = PyUnicode_FromFormat("import %U", dotted), *tree = text ? tree_parse(text, BODY_FILE, "exec") : NULL;
+	PyObject *text = PyUnicode_FromFormat("import %U", dotted),
+		 *tree = text ? tree_parse(text, BODY_FILE, "exec") : NULL;
 	PyObject *statements = tree ? tree_get(tree, FIELD_body) : NULL;
 	Py_ssize_t at = PyList_Size(body) > 0 && is_docstring(PyList_GetItem(body, 0));
 	int status = statements ? 0 : -1;
@@ -231,13 +257,15 @@ static int add_imports(const struct walker *w, PyObject *body)
 	int added = iterator ? 0 : -1;
 
 	while (added >= 0 && (dotted = PyIter_Next(iterator))) {
-		Py_ssize_t length = PyUnicode_GetLength(dotted), dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
+		Py_ssize_t length = PyUnicode_GetLength(dotted),
+			   dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
 		PyObject *root = PyUnicode_Substring(dotted, 0, dot < 0 ? length : dot);
 
 		if (!root)
 			added = -1;
-		else if (walk_contains(w->read, root) && !is_bound(&w->scopes, root) && !PyDict_GetItemWithError(w->session->builtins, root) &&
-			 policy_import(w->session, dotted, &row) == IMPORT_ALLOWED)
+		else if (walk_contains(w->read, root) && !is_bound(&w->scopes, root) &&
+			!PyDict_GetItemWithError(w->session->builtins, root) &&
+			policy_import(w->session, dotted, &row) == IMPORT_ALLOWED)
 			added = insert_import(body, dotted) < 0 ? -1 : added + 1;
 		Py_XDECREF(root);
 		Py_DECREF(dotted);
@@ -255,28 +283,30 @@ static int bind_names(struct walker *w, PyObject *body)
 	w->scope = SCOPE_BODY;
 	w->next_scope = SCOPE_BODY + 1;
 	w->nodes = 0;
-	if (args && scopes_begin(&w->scopes) == 0 && scopes_bind(&w->scopes, SCOPE_BODY, args, SYMBOL_PARAMETER | SYMBOL_OTHER))
+	if (args && scopes_begin(&w->scopes) == 0 &&
+		scopes_bind(&w->scopes, SCOPE_BODY, args, SYMBOL_PARAMETER | SYMBOL_OTHER))
 		status = walk_value(w, body);
 	Py_XDECREF(args);
 	return status;
 }
 
 /* Both walks. *promoted receives the names that the body declares global (a new list). */
-static int judge(
-	const struct program *program, const struct session *session, PyObject *body, struct violations *found, PyObject **promoted)
+static int judge(const struct program *program, const struct session *session, PyObject *body,
+	struct violations *found, PyObject **promoted)
 {
-	struct walker w = {.session = session,
-		.source = &program->source,
-		.found = found,
-		.pass = PASS_BIND};
+	struct walker w = {
+		.session = session, .source = &program->source, .found = found, .pass = PASS_BIND
+	};
 	int status = -1, added;
 
 	w.expression = program->expression.text ? &program->expression : NULL;
 	w.own = PySet_New(NULL);
 	w.read = PySet_New(NULL);
-	if (!w.own || !w.read || bind_names(&w, body) < 0 || (added = w.stopped ? 0 : add_imports(&w, body)) < 0)
+	if (!w.own || !w.read || bind_names(&w, body) < 0 ||
+		(added = w.stopped ? 0 : add_imports(&w, body)) < 0)
 		goto out;
-	if ((added > 0 && bind_names(&w, body) < 0) || !(*promoted = scopes_promote(&w.scopes, session->builtins)))
+	if ((added > 0 && bind_names(&w, body) < 0) ||
+		!(*promoted = scopes_promote(&w.scopes, session->builtins)))
 		goto out;
 	w.pass = PASS_JUDGE;
 	w.scope = SCOPE_BODY;
@@ -299,17 +329,19 @@ static bool only_defines(PyObject *body)
 
 	for (Py_ssize_t i = 0; i < PyList_Size(body); i++) {
 		enum node_kind kind = tree_kind(PyList_GetItem(body, i));
-		bool definition = kind == NODE_FunctionDef || kind == NODE_AsyncFunctionDef || kind == NODE_ClassDef;
+		bool definition = kind == NODE_FunctionDef || kind == NODE_AsyncFunctionDef ||
+			kind == NODE_ClassDef;
 
-		if (!definition && kind != NODE_Import && kind != NODE_ImportFrom && !is_docstring(PyList_GetItem(body, i)))
+		if (!definition && kind != NODE_Import && kind != NODE_ImportFrom &&
+			!is_docstring(PyList_GetItem(body, i)))
 			return false;
 		defines = defines || definition;
 	}
 	return defines;
 }
 
-static int compile_body(struct program *program, const struct body_request *request, const struct session *session, PyObject *body,
-	struct violations *found)
+static int compile_body(struct program *program, const struct body_request *request,
+	const struct session *session, PyObject *body, struct violations *found)
 {
 	PyObject *promoted = NULL, *module = NULL;
 	size_t before = found->count;
@@ -335,16 +367,18 @@ static struct span without_leading_blanks(struct span text)
 	return text;
 }
 
-int program_load(struct program *program, const struct body_request *request, const struct session *session, struct violations *found)
+int program_load(struct program *program, const struct body_request *request,
+	const struct session *session, struct violations *found)
 {
 	PyObject *tree = NULL, *body = NULL;
 	int status = -1;
 
-	*program = (struct program){0};
+	*program = (struct program){ 0 };
 	if (source_load(&program->source, request->source, "", found) < 0)
 		return -1;
 	if (request->return_expr.length &&
-		source_load(&program->expression, without_leading_blanks(request->return_expr), "--return: ", found) < 0)
+		source_load(&program->expression, without_leading_blanks(request->return_expr),
+			"--return: ", found) < 0)
 		return -1;
 	if (!program->source.text || (request->return_expr.length && !program->expression.text) ||
 		(found->count && !request->skip_validation))

@@ -52,9 +52,9 @@ bool session_allows(const struct session *session, PyObject *dotted);
 #define BODY_FUNCTION "<body>"
 
 struct program {
-	struct source source;	  /* the body's text */
+	struct source source;     /* the body's text */
 	struct source expression; /* the text of --return, when there is one */
-	bool only_defines;	  /* functions and classes, and nothing that calls one or returns */
+	bool only_defines;        /* functions and classes, and nothing that calls one or returns */
 	/*
 	 * the code of the wrapping module: run it, and BODY_FUNCTION is in its globals; NULL when
 	 * refused
@@ -68,7 +68,8 @@ struct program {
  * none that stop it and skip is set. Returns 0, or -1 with a Python exception (cordon's own
  * trouble, such as no memory left). program_free afterwards in any case.
  */
-int program_load(struct program *program, const struct body_request *request, const struct session *session, struct violations *found);
+int program_load(struct program *program, const struct body_request *request,
+	const struct session *session, struct violations *found);
 void program_free(struct program *program);
 
 #endif

@@ -23,7 +23,8 @@ void violations_clear(struct violations *list)
 	list->dropped = 0;
 }
 
-static bool already_there(const struct violations *list, enum rule rule, long line, long column, PyObject *name)
+static bool already_there(
+	const struct violations *list, enum rule rule, long line, long column, PyObject *name)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct violation *v = &list->items[i];
@@ -36,8 +37,8 @@ static bool already_there(const struct violations *list, enum rule rule, long li
 	return false;
 }
 
-int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name, PyObject *message, const char *rewrite,
-	PyObject *rewrite_text)
+int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name,
+	PyObject *message, const char *rewrite, PyObject *rewrite_text)
 {
 	struct violation *v;
 
@@ -53,7 +54,7 @@ int violations_add(struct violations *list, enum rule rule, long line, long colu
 	}
 	v = &list->items[list->count++];
 	Py_XINCREF(name);
-	*v = (struct violation){rule, line, column, name, message, rewrite, rewrite_text};
+	*v = (struct violation){ rule, line, column, name, message, rewrite, rewrite_text };
 	return 0;
 }
 
@@ -65,7 +66,9 @@ void violations_sort(struct violations *list)
 		size_t j = i;
 
 		while (j > 0 &&
-			(list->items[j - 1].line > v.line || (list->items[j - 1].line == v.line && list->items[j - 1].column > v.column))) {
+			(list->items[j - 1].line > v.line ||
+				(list->items[j - 1].line == v.line &&
+					list->items[j - 1].column > v.column))) {
 			list->items[j] = list->items[j - 1];
 			j--;
 		}
@@ -89,7 +92,8 @@ static void add_one_line(struct buffer *out, const char *bytes, size_t length)
 		} else if (*c == 0xC2 && i + 1 < length && c[1] == 0x85) {
 			escape = "\\x85";
 			width = 2;
-		} else if (*c == 0xE2 && i + 2 < length && c[1] == 0x80 && (c[2] == 0xA8 || c[2] == 0xA9)) {
+		} else if (*c == 0xE2 && i + 2 < length && c[1] == 0x80 &&
+			(c[2] == 0xA8 || c[2] == 0xA9)) {
 			escape = c[2] == 0xA8 ? "\\u2028" : "\\u2029";
 			width = 3;
 		}
@@ -105,7 +109,8 @@ static void add_one_line(struct buffer *out, const char *bytes, size_t length)
 
 void buffer_add_str(struct buffer *out, PyObject *text, bool one_line)
 {
-	PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+	PyObject *bytes =
+		text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
 	char *data = NULL;
 	Py_ssize_t length = 0;
 
@@ -122,7 +127,8 @@ void buffer_add_str(struct buffer *out, PyObject *text, bool one_line)
 
 void json_str(struct json_writer *w, PyObject *text)
 {
-	PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+	PyObject *bytes =
+		text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
 	char *data = NULL;
 	Py_ssize_t length = 0;
 

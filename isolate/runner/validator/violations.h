@@ -16,10 +16,10 @@ enum { VIOLATIONS_MOST = 100 };
 
 struct violation {
 	enum rule rule;
-	long line, column;	/* 1-based, in characters; 0 = unknown */
-	PyObject *name;		/* str or NULL: what was refused; owned */
-	PyObject *message;	/* str, owned */
-	const char *rewrite;	/* static text, or NULL ... */
+	long line, column;      /* 1-based, in characters; 0 = unknown */
+	PyObject *name;         /* str or NULL: what was refused; owned */
+	PyObject *message;      /* str, owned */
+	const char *rewrite;    /* static text, or NULL ... */
 	PyObject *rewrite_text; /* ... or a str made for this place, or NULL; owned */
 };
 
@@ -36,8 +36,8 @@ void violations_clear(struct violations *list);
  * A message of NULL is an exception that was raised while it was made. The same rule and name at
  * the same place is added once. Returns 0, or -1 with a Python exception.
  */
-int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name, PyObject *message, const char *rewrite,
-	PyObject *rewrite_text);
+int violations_add(struct violations *list, enum rule rule, long line, long column, PyObject *name,
+	PyObject *message, const char *rewrite, PyObject *rewrite_text);
 
 /* Puts them in the order of the text. */
 void violations_sort(struct violations *list);

@@ -13,10 +13,12 @@ typedef int handler(struct walker *w, PyObject *node);
 static int refuse_unknown(struct walker *w, PyObject *node)
 {
 	PyObject *kind = tree_kind_name(node);
-	int status = kind ? walk_report(w, RULE_SYNTAX_UNKNOWN, node, kind,
-				    PyUnicode_FromFormat("syntax of the kind %U is not known to the rules", kind),
-				    "write it with older syntax", NULL)
-			  : -1;
+	int status = kind
+		? walk_report(w, RULE_SYNTAX_UNKNOWN, node, kind,
+			  PyUnicode_FromFormat(
+				  "syntax of the kind %U is not known to the rules", kind),
+			  "write it with older syntax", NULL)
+		: -1;
 
 	Py_XDECREF(kind);
 	return status;
@@ -58,10 +60,12 @@ static int walk_node(struct walker *w, PyObject *node, enum node_kind kind)
 	if (w->stopped || HANDLERS[kind] == walk_nothing)
 		return 0;
 	if (++w->nodes > WALK_NODES_MOST)
-		return walk_stop(w, RULE_TREE_SIZE, node, PyUnicode_FromFormat("more than %d syntax nodes", (int)WALK_NODES_MOST),
+		return walk_stop(w, RULE_TREE_SIZE, node,
+			PyUnicode_FromFormat("more than %d syntax nodes", (int)WALK_NODES_MOST),
 			"pass data through args instead of writing it into the code");
 	if (*level >= (level == &w->depth ? WALK_DEPTH_MOST : WALK_CHAIN_MOST))
-		return walk_stop(w, RULE_TREE_DEPTH, node, PyUnicode_FromFormat("nested deeper than %d levels", (int)WALK_DEPTH_MOST),
+		return walk_stop(w, RULE_TREE_DEPTH, node,
+			PyUnicode_FromFormat("nested deeper than %d levels", (int)WALK_DEPTH_MOST),
 			"use intermediate variables, sum() or str.join()");
 	++*level;
 	status = HANDLERS[kind](w, node);
@@ -135,7 +139,8 @@ int walk_children(struct walker *w, PyObject *node)
 	return status;
 }
 
-int walk_each(struct walker *w, PyObject *node, enum tree_field field, int (*visit)(struct walker *w, PyObject *parent, PyObject *item))
+int walk_each(struct walker *w, PyObject *node, enum tree_field field,
+	int (*visit)(struct walker *w, PyObject *parent, PyObject *item))
 {
 	PyObject *list = tree_get(node, field);
 	int status = list ? 0 : -1;
@@ -171,9 +176,11 @@ int walk_function_scope(const struct walker *w)
 }
 
 /* The place of a node; an attribute is pointed at by its name, which is the last thing in it. */
-static void place_of(const struct walker *w, PyObject *node, PyObject *name, long *line, long *column)
+static void place_of(
+	const struct walker *w, PyObject *node, PyObject *name, long *line, long *column)
 {
-	long at = tree_long(node, FIELD_lineno), offset = tree_long(node, FIELD_col_offset), end, last, length;
+	long at = tree_long(node, FIELD_lineno), offset = tree_long(node, FIELD_col_offset), end,
+	     last, length;
 	const struct source *source = w->source;
 
 	if (at < 0 && w->statement) {
@@ -198,8 +205,8 @@ static void place_of(const struct walker *w, PyObject *node, PyObject *name, lon
 	*column = source_column(source, at, offset);
 }
 
-int walk_report(
-	struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text)
+int walk_report(struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message,
+	const char *rewrite, PyObject *rewrite_text)
 {
 	long line, column;
 
@@ -212,7 +219,8 @@ int walk_report(
 	return violations_add(w->found, rule, line, column, name, message, rewrite, rewrite_text);
 }
 
-int walk_stop(struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite)
+int walk_stop(
+	struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite)
 {
 	long line, column;
 
@@ -227,13 +235,16 @@ int walk_if(struct walker *w, PyObject *node)
 	int status = 0;
 
 	while (status == 0 && !w->stopped) {
-		PyObject *test = tree_get(at, FIELD_test), *orelse = tree_get(at, FIELD_orelse), *only = NULL;
+		PyObject *test = tree_get(at, FIELD_test), *orelse = tree_get(at, FIELD_orelse),
+			 *only = NULL;
 
 		w->tested = test;
-		if (!test || !orelse || walk_value(w, test) < 0 || walk_field(w, at, FIELD_body) < 0)
+		if (!test || !orelse || walk_value(w, test) < 0 ||
+			walk_field(w, at, FIELD_body) < 0)
 			status = -1;
 		w->tested = NULL;
-		if (status == 0 && PyList_Check(orelse) && PyList_Size(orelse) == 1 && tree_kind(PyList_GetItem(orelse, 0)) == NODE_If)
+		if (status == 0 && PyList_Check(orelse) && PyList_Size(orelse) == 1 &&
+			tree_kind(PyList_GetItem(orelse, 0)) == NODE_If)
 			only = reference(PyList_GetItem(orelse, 0));
 		else if (status == 0)
 			status = walk_value(w, orelse);
@@ -253,8 +264,11 @@ int walk_async(struct walker *w, PyObject *node)
 {
 	if (walk_function_scope(w) == SCOPE_BODY &&
 		walk_report(w, RULE_TOP_LEVEL_AWAIT, node, NULL,
-			PyUnicode_FromString("await, async for or async with at the top of the body"),
-			"put it into an async def main() and end with return asyncio.run(main()) (--allow asyncio)", NULL) < 0)
+			PyUnicode_FromString(
+				"await, async for or async with at the top of the body"),
+			"put it into an async def main() and end with return asyncio.run(main()) "
+			"(--allow asyncio)",
+			NULL) < 0)
 		return -1;
 	return walk_children(w, node);
 }
@@ -262,8 +276,10 @@ int walk_async(struct walker *w, PyObject *node)
 int walk_yield(struct walker *w, PyObject *node)
 {
 	if (walk_function_scope(w) == SCOPE_BODY &&
-		walk_report(w, RULE_TOP_LEVEL_YIELD, node, NULL, PyUnicode_FromString("yield at the top of the body"),
-			"append to a list and return the list, or move the yield into a function", NULL) < 0)
+		walk_report(w, RULE_TOP_LEVEL_YIELD, node, NULL,
+			PyUnicode_FromString("yield at the top of the body"),
+			"append to a list and return the list, or move the yield into a function",
+			NULL) < 0)
 		return -1;
 	return walk_children(w, node);
 }
@@ -281,8 +297,8 @@ int walk_constant(struct walker *w, PyObject *node)
 			status = -1;
 		else if (PyLong_AsLong(bits) > LITERAL_BITS_MOST)
 			status = walk_report(w, RULE_LITERAL_SIZE, node, NULL,
-				PyUnicode_FromString("an integer literal of more than 4300 digits"), "compute it, for instance 10 ** 5000",
-				NULL);
+				PyUnicode_FromString("an integer literal of more than 4300 digits"),
+				"compute it, for instance 10 ** 5000", NULL);
 	}
 	Py_XDECREF(bits);
 	Py_XDECREF(value);
@@ -292,13 +308,16 @@ int walk_constant(struct walker *w, PyObject *node)
 /* `x is None`, `x is not None`: x is only compared. */
 static bool compares_with_none(PyObject *node)
 {
-	PyObject *ops = tree_get(node, FIELD_ops), *others = tree_get(node, FIELD_comparators), *value = NULL;
-	bool is = ops && others && PyList_Check(ops) && PyList_Size(ops) == 1 && PyList_Size(others) == 1;
+	PyObject *ops = tree_get(node, FIELD_ops), *others = tree_get(node, FIELD_comparators),
+		 *value = NULL;
+	bool is = ops && others && PyList_Check(ops) && PyList_Size(ops) == 1 &&
+		PyList_Size(others) == 1;
 
 	if (is) {
 		enum node_kind op = tree_kind(PyList_GetItem(ops, 0));
 
-		is = (op == NODE_Is || op == NODE_IsNot) && tree_kind(PyList_GetItem(others, 0)) == NODE_Constant;
+		is = (op == NODE_Is || op == NODE_IsNot) &&
+			tree_kind(PyList_GetItem(others, 0)) == NODE_Constant;
 		value = is ? tree_get(PyList_GetItem(others, 0), FIELD_value) : NULL;
 		is = value == Py_None;
 	}
@@ -312,15 +331,20 @@ static bool compares_with_none(PyObject *node)
 /* Does a handler catch ImportError? */
 static int catches_import_error(PyObject *handlers)
 {
-	static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"};
+	static const char *const names[] = { "ImportError", "ModuleNotFoundError", "Exception",
+		"BaseException" };
 	int found = 0;
 
 	for (Py_ssize_t i = 0; PyList_Check(handlers) && i < PyList_Size(handlers); i++) {
 		PyObject *type = tree_get(PyList_GetItem(handlers, i), FIELD_type);
-		PyObject *list = type && tree_kind(type) == NODE_Tuple ? tree_get(type, FIELD_elts) : Py_BuildValue("[O]", type ? type : Py_None);
+		PyObject *list = type && tree_kind(type) == NODE_Tuple
+			? tree_get(type, FIELD_elts)
+			: Py_BuildValue("[O]", type ? type : Py_None);
 
 		for (Py_ssize_t j = 0; list && PyList_Check(list) && j < PyList_Size(list); j++) {
-			PyObject *item = PyList_GetItem(list, j), *name = tree_kind(item) == NODE_Name ? tree_get(item, FIELD_id) : NULL;
+			PyObject *item = PyList_GetItem(list, j),
+				 *name = tree_kind(item) == NODE_Name ? tree_get(item, FIELD_id)
+								      : NULL;
 
 			found = found || item == Py_None;
 			for (size_t n = 0; name && n < sizeof names / sizeof names[0]; n++)
@@ -336,13 +360,16 @@ static int catches_import_error(PyObject *handlers)
 int walk_try(struct walker *w, PyObject *node)
 {
 	PyObject *handlers = tree_get(node, FIELD_handlers);
-	int caught = handlers ? catches_import_error(handlers) : 0, status = handlers && !PyErr_Occurred() ? 0 : -1;
+	int caught = handlers ? catches_import_error(handlers) : 0,
+	    status = handlers && !PyErr_Occurred() ? 0 : -1;
 
 	w->import_caught += caught;
 	if (status == 0)
 		status = walk_field(w, node, FIELD_body);
 	w->import_caught -= caught;
-	if (status == 0 && (walk_value(w, handlers) < 0 || walk_field(w, node, FIELD_orelse) < 0 || walk_field(w, node, FIELD_finalbody) < 0))
+	if (status == 0 &&
+		(walk_value(w, handlers) < 0 || walk_field(w, node, FIELD_orelse) < 0 ||
+			walk_field(w, node, FIELD_finalbody) < 0))
 		status = -1;
 	Py_XDECREF(handlers);
 	return status;
@@ -354,7 +381,9 @@ int walk_compare(struct walker *w, PyObject *node)
 	int status;
 
 	w->tested = left && compares_with_none(node) ? left : NULL;
-	status = left && walk_value(w, left) == 0 && walk_field(w, node, FIELD_comparators) == 0 ? 0 : -1;
+	status = left && walk_value(w, left) == 0 && walk_field(w, node, FIELD_comparators) == 0
+		? 0
+		: -1;
 	w->tested = NULL;
 	Py_XDECREF(left);
 	return status;

@@ -15,26 +15,31 @@
 #include "isolate/runner/validator/syntax_tree.h"
 #include "isolate/runner/validator/violations.h"
 
-enum { WALK_NODES_MOST = 20000, WALK_DEPTH_MOST = 100, WALK_CHAIN_MOST = 1000, LITERAL_BITS_MOST = 14285 /* 4300 digits */ };
+enum {
+	WALK_NODES_MOST = 20000,
+	WALK_DEPTH_MOST = 100,
+	WALK_CHAIN_MOST = 1000,
+	LITERAL_BITS_MOST = 14285 /* 4300 digits */
+};
 
 enum walk_pass { PASS_BIND = 1, PASS_JUDGE };
 
 struct walker {
 	const struct session *session;
-	const struct source *source;	 /* the body */
+	const struct source *source; /* the body */
 	/* the text of --return, or NULL; its lines follow those of the body */
 	const struct source *expression;
 	struct violations *found;
 	struct scopes scopes;
-	PyObject *own; /* set: attributes that the body itself defines */
+	PyObject *own;  /* set: attributes that the body itself defines */
 	PyObject *read; /* set: names that it reads somewhere */
 	enum walk_pass pass;
 	int scope, next_scope;
 	int depth, nodes;
 	/* links of left-leaning chains that the walk is in: a + b + c, x.f().g() */
 	int chained;
-	PyObject *link;	  /* the next node is one more link of such a chain; borrowed */
-	bool stopped;	 /* the tree is too large to go on */
+	PyObject *link;  /* the next node is one more link of such a chain; borrowed */
+	bool stopped;    /* the tree is too large to go on */
 	int unevaluated; /* inside an annotation that is never evaluated */
 	/* inside a try whose handlers catch ImportError: there an import may fail */
 	int import_caught;
@@ -45,9 +50,9 @@ struct walker {
 	 * violation
 	 */
 	bool unsure;
-	PyObject *call;	   /* the Call whose callee is visited next; borrowed */
+	PyObject *call; /* the Call whose callee is visited next; borrowed */
 	PyObject *callee;
-	PyObject *tested;    /* an expression of which only the truth, or being None, is used */
+	PyObject *tested; /* an expression of which only the truth, or being None, is used */
 	/* the import statement at hand: before 3.10 its aliases have no place of their own */
 	PyObject *statement;
 	/* a Name that binds __slots__ or __match_args__ to a literal that was checked */
@@ -70,7 +75,8 @@ int walk_value(struct walker *w, PyObject *value);
 int walk_field(struct walker *w, PyObject *node, enum tree_field field);
 
 /* Calls visit for each item of a list field. */
-int walk_each(struct walker *w, PyObject *node, enum tree_field field, int (*visit)(struct walker *w, PyObject *parent, PyObject *item));
+int walk_each(struct walker *w, PyObject *node, enum tree_field field,
+	int (*visit)(struct walker *w, PyObject *parent, PyObject *item));
 
 /* Enters a new scope and returns the one that was left, or -1; the caller puts w->scope back. */
 int walk_enter(struct walker *w, enum scope_kind kind);
@@ -85,11 +91,12 @@ int walk_bind(struct walker *w, PyObject *node, PyObject *name, unsigned flags);
  * Reports a violation at the start of node, or (attribute) where its attribute's name stands.
  * message and rewrite_text are taken over, name is borrowed. Does nothing in pass 1.
  */
-int walk_report(
-	struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message, const char *rewrite, PyObject *rewrite_text);
+int walk_report(struct walker *w, enum rule rule, PyObject *node, PyObject *name, PyObject *message,
+	const char *rewrite, PyObject *rewrite_text);
 
 /* The same, but in both passes and ending the walk. */
-int walk_stop(struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite);
+int walk_stop(
+	struct walker *w, enum rule rule, PyObject *node, PyObject *message, const char *rewrite);
 
 /*
  * Judges reading, writing or deleting attribute `name` of value (NULL for a pattern's subject or a

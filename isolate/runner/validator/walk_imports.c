@@ -8,36 +8,46 @@
  */
 #include "isolate/runner/validator/walk.h"
 
-static int report_import(struct walker *w, PyObject *node, PyObject *dotted, enum import_verdict verdict, const struct rule_row *row)
+static int report_import(struct walker *w, PyObject *node, PyObject *dotted,
+	enum import_verdict verdict, const struct rule_row *row)
 {
 	PyObject *rewrite, *permit;
 
 	switch (verdict) {
 	case IMPORT_NEVER:
 		permit = row->name[0] ? PyUnicode_FromString(row->name) : policy_root(dotted);
-		rewrite = permit ? PyUnicode_FromFormat("do without it; an operator who wants it needs --allow %U and --permit %U",
-							dotted, permit)
+		rewrite = permit ? PyUnicode_FromFormat("do without it; an operator who wants it "
+							"needs --allow %U and --permit %U",
+					   dotted, permit)
 				 : NULL;
 		Py_XDECREF(permit);
 		return !rewrite ? -1
 				: walk_report(w, RULE_IMPORT_NEVER, node, dotted,
-					  PyUnicode_FromFormat("import of '%U' is not allowed: %s", dotted, row->why), NULL, rewrite);
+					  PyUnicode_FromFormat("import of '%U' is not allowed: %s",
+						  dotted, row->why),
+					  NULL, rewrite);
 	case IMPORT_PRIVATE:
 		return walk_report(w, RULE_IMPORT_PRIVATE, node, dotted,
-			PyUnicode_FromFormat("import of '%U' is not allowed: it is private", dotted), "import the public module", NULL);
+			PyUnicode_FromFormat(
+				"import of '%U' is not allowed: it is private", dotted),
+			"import the public module", NULL);
 	case IMPORT_SUBMODULE:
 		rewrite = PyUnicode_FromFormat("allow it by its full name with --allow %U", dotted);
 		return !rewrite ? -1
 				: walk_report(w, RULE_IMPORT_SUBMODULE, node, dotted,
-					  PyUnicode_FromFormat("import of '%U' is not allowed: it does not come with its package", dotted),
+					  PyUnicode_FromFormat("import of '%U' is not allowed: it "
+							       "does not come with its package",
+						  dotted),
 					  NULL, rewrite);
 	case IMPORT_NOT_ALLOWED:
 		if (w->import_caught)
 			return 0; /* it fails where the body expects it to */
 		rewrite = PyUnicode_FromFormat("allow it with --allow %U", dotted);
-		return !rewrite ? -1
-				: walk_report(w, RULE_IMPORT_NOT_ALLOWED, node, dotted,
-					  PyUnicode_FromFormat("import of '%U' is not allowed", dotted), NULL, rewrite);
+		return !rewrite
+			? -1
+			: walk_report(w, RULE_IMPORT_NOT_ALLOWED, node, dotted,
+				  PyUnicode_FromFormat("import of '%U' is not allowed", dotted),
+				  NULL, rewrite);
 	case IMPORT_ALLOWED:
 		break;
 	}
@@ -58,37 +68,48 @@ static int check_in_class(struct walker *w, PyObject *node)
 {
 	if (w->scopes.scopes[w->scope].kind != SCOPE_CLASS)
 		return 0;
-	return walk_report(w, RULE_IMPORT_IN_CLASS, node, NULL, PyUnicode_FromString("an import inside a class"),
-		"move it to the top of the body", NULL);
+	return walk_report(w, RULE_IMPORT_IN_CLASS, node, NULL,
+		PyUnicode_FromString("an import inside a class"), "move it to the top of the body",
+		NULL);
 }
 
-static int report_gadget(struct walker *w, PyObject *node, PyObject *module, PyObject *name, const struct rule_row *row)
+static int report_gadget(struct walker *w, PyObject *node, PyObject *module, PyObject *name,
+	const struct rule_row *row)
 {
-	return walk_report(w, RULE_MODULE_GADGET, node, name, PyUnicode_FromFormat("'%U.%U' is not allowed: %s", module, name, row->why),
+	return walk_report(w, RULE_MODULE_GADGET, node, name,
+		PyUnicode_FromFormat("'%U.%U' is not allowed: %s", module, name, row->why),
 		row->rewrite ? row->rewrite : "use the ordinary names of the module", NULL);
 }
 
-static int report_name(struct walker *w, PyObject *node, PyObject *module, PyObject *name, int verdict, const struct rule_row *row)
+static int report_name(struct walker *w, PyObject *node, PyObject *module, PyObject *name,
+	int verdict, const struct rule_row *row)
 {
 	PyObject *rewrite;
 
 	switch (verdict) {
 	case MODULE_PRIVATE:
-		return walk_report(w, RULE_MODULE_PRIVATE, node, name, PyUnicode_FromFormat("'%U.%U' is private", module, name),
+		return walk_report(w, RULE_MODULE_PRIVATE, node, name,
+			PyUnicode_FromFormat("'%U.%U' is private", module, name),
 			"use the public API of the module", NULL);
 	case MODULE_FOREIGN:
 		rewrite = PyUnicode_FromFormat("import '%U' by itself, and allow it", name);
 		return !rewrite ? -1
 				: walk_report(w, RULE_MODULE_ATTRIBUTE, node, name,
-					  PyUnicode_FromFormat("'%U.%U' is a module that '%U' happens to use", module, name, module), NULL,
-					  rewrite);
+					  PyUnicode_FromFormat(
+						  "'%U.%U' is a module that '%U' happens to use",
+						  module, name, module),
+					  NULL, rewrite);
 	case MODULE_GADGET:
 		return report_gadget(w, node, module, name, row);
 	case MODULE_MISSING:
-		return w->unsure ? 0
-				 : walk_report(w, RULE_MODULE_NAME, node, name,
-					   PyUnicode_FromFormat("the module '%U' has no public name '%U'", module, name),
-					   "look the name up in the module's documentation for this Python version", NULL);
+		return w->unsure
+			? 0
+			: walk_report(w, RULE_MODULE_NAME, node, name,
+				  PyUnicode_FromFormat(
+					  "the module '%U' has no public name '%U'", module, name),
+				  "look the name up in the module's documentation for this Python "
+				  "version",
+				  NULL);
 	default:
 		return 0;
 	}
@@ -109,8 +130,9 @@ static bool is_called_with_one(const struct walker *w, PyObject *node)
 		return false;
 	arguments = tree_get(w->call, FIELD_args);
 	keywords = tree_get(w->call, FIELD_keywords);
-	one = arguments && keywords && PyList_Check(arguments) && PyList_Size(arguments) == 1 && PyList_Size(keywords) == 0 &&
-	      tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred;
+	one = arguments && keywords && PyList_Check(arguments) && PyList_Size(arguments) == 1 &&
+		PyList_Size(keywords) == 0 &&
+		tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred;
 	PyErr_Clear();
 	Py_XDECREF(arguments);
 	Py_XDECREF(keywords);
@@ -120,15 +142,18 @@ static bool is_called_with_one(const struct walker *w, PyObject *node)
 /* functools.wraps is fine as @wraps(function) and nothing else. */
 static int check_wraps(struct walker *w, PyObject *node, PyObject *module, PyObject *name)
 {
-	if (!walk_is(module, "functools") || !walk_is(name, "wraps") || session_permits(w->session, name) || is_called_with_one(w, node))
+	if (!walk_is(module, "functools") || !walk_is(name, "wraps") ||
+		session_permits(w->session, name) || is_called_with_one(w, node))
 		return 0;
-	return walk_report(w, RULE_WRAPS_ARGUMENTS, node, name, PyUnicode_FromString("functools.wraps is allowed only with one argument"),
+	return walk_report(w, RULE_WRAPS_ARGUMENTS, node, name,
+		PyUnicode_FromString("functools.wraps is allowed only with one argument"),
 		"write @functools.wraps(function)", NULL);
 }
 
 static int report_module_value(struct walker *w, PyObject *node, PyObject *module)
 {
-	return walk_report(w, RULE_MODULE_VALUE, node, module, PyUnicode_FromFormat("the module '%U' is used as a value", module),
+	return walk_report(w, RULE_MODULE_VALUE, node, module,
+		PyUnicode_FromFormat("the module '%U' is used as a value", module),
 		"use it as module.name, or import what you need from it", NULL);
 }
 
@@ -148,17 +173,20 @@ static int follow(struct walker *w, const struct origin *origin, PyObject **link
 
 		if (!name) {
 			status = -1;
-		} else if (!module || (row && !session_permits(w->session, name) && rules_is_dunder(name))) {
+		} else if (!module ||
+			(row && !session_permits(w->session, name) && rules_is_dunder(name))) {
 			value = tree_get(links[i], FIELD_value);
 			status = value ? walk_check_attribute(w, links[i], name, value) : -1;
 			Py_CLEAR(module);
-		} else if ((verdict = policy_name(w->session, module, name, NULL, &row)) == MODULE_SUBMODULE) {
+		} else if ((verdict = policy_name(w->session, module, name, NULL, &row)) ==
+			MODULE_SUBMODULE) {
 			next = join_dotted(module, name);
 			status = next ? 0 : -1;
 			Py_DECREF(module);
 			module = next;
 		} else {
-			status = verdict < 0 ? -1 : report_name(w, links[i], module, name, verdict, row);
+			status = verdict < 0 ? -1
+					     : report_name(w, links[i], module, name, verdict, row);
 			if (status == 0 && verdict == MODULE_PUBLIC)
 				status = check_wraps(w, links[i], module, name);
 			Py_CLEAR(module);
@@ -224,7 +252,8 @@ static int meet_import(struct walker *w, PyObject *name, PyObject *module, PyObj
  * Binds what an import makes: name, standing for a module or for something in it. A refused import
  * (module NULL) is bound like any other name, so that it is reported once and not at every use.
  */
-static int bind_import(struct walker *w, PyObject *node, PyObject *name, PyObject *module, PyObject *taken)
+static int bind_import(
+	struct walker *w, PyObject *node, PyObject *name, PyObject *module, PyObject *taken)
 {
 	struct symbol *symbol;
 
@@ -241,14 +270,16 @@ static int bind_import(struct walker *w, PyObject *node, PyObject *name, PyObjec
 /* The part before the first dot: a new reference. */
 static PyObject *root_of(PyObject *dotted)
 {
-	Py_ssize_t length = PyUnicode_GetLength(dotted), dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
+	Py_ssize_t length = PyUnicode_GetLength(dotted),
+		   dot = PyUnicode_FindChar(dotted, '.', 0, length, 1);
 
 	return PyUnicode_Substring(dotted, 0, dot < 0 ? length : dot);
 }
 
 static int import_one(struct walker *w, PyObject *node, PyObject *alias)
 {
-	PyObject *dotted = tree_get(alias, FIELD_name), *as = tree_get(alias, FIELD_asname), *root = NULL;
+	PyObject *dotted = tree_get(alias, FIELD_name), *as = tree_get(alias, FIELD_asname),
+		 *root = NULL;
 	bool allowed;
 	int status = -1;
 
@@ -283,7 +314,8 @@ int walk_import(struct walker *w, PyObject *node)
  */
 static int import_name(struct walker *w, PyObject *alias, PyObject *module, bool allowed)
 {
-	PyObject *name = tree_get(alias, FIELD_name), *as = tree_get(alias, FIELD_asname), *full = NULL;
+	PyObject *name = tree_get(alias, FIELD_name), *as = tree_get(alias, FIELD_asname),
+		 *full = NULL;
 	const struct rule_row *row = NULL;
 	int status = -1, verdict = MODULE_PUBLIC;
 
@@ -291,7 +323,8 @@ static int import_name(struct walker *w, PyObject *alias, PyObject *module, bool
 		goto out;
 	if (walk_is(name, "*")) {
 		w->imports_star = true;
-		status = walk_report(w, RULE_IMPORT_STAR, alias, NULL, PyUnicode_FromString("import *"), "name what you import", NULL);
+		status = walk_report(w, RULE_IMPORT_STAR, alias, NULL,
+			PyUnicode_FromString("import *"), "name what you import", NULL);
 		goto out;
 	}
 	if (allowed)
@@ -302,7 +335,8 @@ static int import_name(struct walker *w, PyObject *alias, PyObject *module, bool
 		full = join_dotted(module, name);
 		status = full ? bind_import(w, alias, as == Py_None ? name : as, full, NULL) : -1;
 	} else {
-		status = bind_import(w, alias, as == Py_None ? name : as, allowed ? module : NULL, name);
+		status = bind_import(
+			w, alias, as == Py_None ? name : as, allowed ? module : NULL, name);
 	}
 out:
 	Py_XDECREF(name);
@@ -341,7 +375,8 @@ static int import_names(struct walker *w, PyObject *node, PyObject *module)
 	/*
 	 * `from xml.etree import ElementTree` when only the submodule is allowed: the names decide.
 	 */
-	passage = verdict != IMPORT_ALLOWED && verdict != IMPORT_NEVER && policy_is_passage(w->session, module);
+	passage = verdict != IMPORT_ALLOWED && verdict != IMPORT_NEVER &&
+		policy_is_passage(w->session, module);
 	allowed = verdict == IMPORT_ALLOWED || passage;
 	if (status == 0 && !allowed)
 		status = report_import(w, node, module, verdict, row);
@@ -359,7 +394,8 @@ static int bind_refused(struct walker *w, PyObject *node, PyObject *alias)
 
 static int import_relative(struct walker *w, PyObject *node)
 {
-	if (walk_report(w, RULE_IMPORT_RELATIVE, node, NULL, PyUnicode_FromString("a relative import"),
+	if (walk_report(w, RULE_IMPORT_RELATIVE, node, NULL,
+		    PyUnicode_FromString("a relative import"),
 		    "import the module by its full name, and allow it", NULL) < 0)
 		return -1;
 	return walk_each(w, node, FIELD_names, bind_refused);

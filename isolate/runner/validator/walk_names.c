@@ -48,8 +48,9 @@ static void consider(PyObject *wanted, PyObject *candidate, size_t *nearest, PyO
 	char *x, *y;
 	Py_ssize_t n, m;
 
-	if (a && b && PyBytes_AsStringAndSize(a, &x, &n) == 0 && PyBytes_AsStringAndSize(b, &y, &m) == 0 && n <= NAME_MOST &&
-		m <= NAME_MOST && n > 0 && m > 0) {
+	if (a && b && PyBytes_AsStringAndSize(a, &x, &n) == 0 &&
+		PyBytes_AsStringAndSize(b, &y, &m) == 0 && n <= NAME_MOST && m <= NAME_MOST &&
+		n > 0 && m > 0) {
 		size_t found = distance(x, (size_t)n, y, (size_t)m);
 
 		if (found < *nearest && found < (size_t)n) {
@@ -103,29 +104,34 @@ static int report_undefined(struct walker *w, PyObject *node, PyObject *name)
 	if (session_allows(w->session, name))
 		rewrite = PyUnicode_FromFormat("add `import %U`", name);
 	else if (module && !rules_find(TABLE_NEVER, name))
-		rewrite = PyUnicode_FromFormat("add `import %U` and allow it with --allow %U", name, name);
+		rewrite = PyUnicode_FromFormat(
+			"add `import %U` and allow it with --allow %U", name, name);
 	else if ((nearest = nearest_name(w, name)))
 		rewrite = PyUnicode_FromFormat("did you mean '%U'?", nearest);
 	else
 		rewrite = PyUnicode_FromString("bind it first, or take it from args");
 	if (!rewrite)
 		return -1;
-	return walk_report(w, RULE_NAME_UNDEFINED, node, name, PyUnicode_FromFormat("the name '%U' is not defined", name), NULL, rewrite);
+	return walk_report(w, RULE_NAME_UNDEFINED, node, name,
+		PyUnicode_FromFormat("the name '%U' is not defined", name), NULL, rewrite);
 }
 
 int walk_check_unbound(struct walker *w, PyObject *node, PyObject *name)
 {
 	const struct rule_row *row = rules_find(TABLE_NAMES, name);
 
-	if (session_permits(w->session, name) && PyDict_GetItemWithError(w->session->builtins, name))
+	if (session_permits(w->session, name) &&
+		PyDict_GetItemWithError(w->session->builtins, name))
 		return 0;
 	if (row)
-		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not allowed: %s", name, row->why),
+		return walk_report(w, row->rule, node, name,
+			PyUnicode_FromFormat("the name '%U' is not allowed: %s", name, row->why),
 			row->rewrite, NULL);
 	if (rules_is_dunder(name)) {
 		if (rules_find(TABLE_DUNDER_READ, name) || session_permits(w->session, name))
 			return 0;
-		return walk_report(w, RULE_NAME_DUNDER, node, name, PyUnicode_FromFormat("the name '%U' is not allowed", name),
+		return walk_report(w, RULE_NAME_DUNDER, node, name,
+			PyUnicode_FromFormat("the name '%U' is not allowed", name),
 			walk_is(name, "__file__") ? "a body has no file; pass data through args"
 						  : "use a name without the double underscores",
 			NULL);
@@ -134,7 +140,8 @@ int walk_check_unbound(struct walker *w, PyObject *node, PyObject *name)
 		return 0;
 	row = rules_find(TABLE_ABSENT, name);
 	if (row)
-		return walk_report(w, row->rule, node, name, PyUnicode_FromFormat("the name '%U' is not available: %s", name, row->why),
+		return walk_report(w, row->rule, node, name,
+			PyUnicode_FromFormat("the name '%U' is not available: %s", name, row->why),
 			row->rewrite, NULL);
 	if (w->unevaluated || w->imports_star || !is_ascii(name))
 		return 0;
@@ -147,10 +154,12 @@ static int check_read(struct walker *w, PyObject *node, PyObject *name)
 
 	if (!symbol)
 		return walk_check_unbound(w, node, name);
-	if (rules_is_dunder(name) && !rules_find(TABLE_DUNDER_READ, name) && !rules_find(TABLE_MODULE_TEXT, name) &&
+	if (rules_is_dunder(name) && !rules_find(TABLE_DUNDER_READ, name) &&
+		!rules_find(TABLE_MODULE_TEXT, name) &&
 		!(symbol->scope == w->scope && rules_find(TABLE_CLASS_METHODS, name)))
 		return walk_check_unbound(w, node, name);
-	if (scopes_may_fall_through(&w->scopes, symbol) && rules_find(TABLE_NAMES, name) && walk_check_unbound(w, node, name) < 0)
+	if (scopes_may_fall_through(&w->scopes, symbol) && rules_find(TABLE_NAMES, name) &&
+		walk_check_unbound(w, node, name) < 0)
 		return -1;
 	return symbol->origins ? walk_import_value(w, symbol, node) : 0;
 }
@@ -165,7 +174,8 @@ int walk_name(struct walker *w, PyObject *node)
 	if (tree_kind(context) != NODE_Load)
 		status = walk_bind(w, node, name, SYMBOL_OTHER);
 	else
-		status = w->pass == PASS_JUDGE ? check_read(w, node, name) : PySet_Add(w->read, name);
+		status = w->pass == PASS_JUDGE ? check_read(w, node, name)
+					       : PySet_Add(w->read, name);
 out:
 	Py_XDECREF(name);
 	Py_XDECREF(context);
@@ -192,7 +202,8 @@ static bool names_plain_attributes(PyObject *value)
 	bool plain = true;
 
 	if (text) {
-		plain = !rules_is_dunder(text) && !walk_is(text, "format") && !walk_is(text, "format_map") && !rules_attribute(text);
+		plain = !rules_is_dunder(text) && !walk_is(text, "format") &&
+			!walk_is(text, "format_map") && !rules_attribute(text);
 		Py_DECREF(text);
 		return plain;
 	}
@@ -212,7 +223,8 @@ static bool names_plain_attributes(PyObject *value)
 /* `__slots__ = ...` and `__match_args__ = ...` in a class body. */
 static int check_class_names(struct walker *w, PyObject *target, PyObject *name, PyObject *value)
 {
-	if (w->scopes.scopes[w->scope].kind != SCOPE_CLASS || (!walk_is(name, "__slots__") && !walk_is(name, "__match_args__")))
+	if (w->scopes.scopes[w->scope].kind != SCOPE_CLASS ||
+		(!walk_is(name, "__slots__") && !walk_is(name, "__match_args__")))
 		return 0;
 	w->vetted = target;
 	if (value != Py_None && names_plain_attributes(value))
@@ -235,7 +247,8 @@ static int assign_one(struct walker *w, PyObject *target, PyObject *value)
 	if (status == 0)
 		status = walk_value(w, target);
 	w->vetted = NULL;
-	if (status == 0 && w->pass == PASS_BIND && tree_kind(value) == NODE_Constant && (text = tree_constant_text(value))) {
+	if (status == 0 && w->pass == PASS_BIND && tree_kind(value) == NODE_Constant &&
+		(text = tree_constant_text(value))) {
 		status = note_constant(w, name, text);
 		Py_DECREF(text);
 	}
@@ -356,8 +369,8 @@ static int check_step(struct walker *w, PyObject *node, PyObject *name, bool is_
 		return 0;
 	if (row && (!is_key || row->as_key))
 		return report_field(w, node, name, row->rewrite);
-	if (!is_key && rules_is_private(name) && !rules_is_dunder(name) && !rules_find(TABLE_PUBLIC_UNDERSCORE, name) &&
-		!walk_contains(w->own, name))
+	if (!is_key && rules_is_private(name) && !rules_is_dunder(name) &&
+		!rules_find(TABLE_PUBLIC_UNDERSCORE, name) && !walk_contains(w->own, name))
 		return report_field(w, node, name, "format a public attribute");
 	return 0;
 }
@@ -370,7 +383,9 @@ static int check_field_name(struct walker *w, PyObject *node, struct template_re
 
 	for (;; t->at++) {
 		Py_UCS4 c = t->at < t->length ? t->text[t->at] : '}';
-		bool ends = is_key ? c == ']' || t->at >= t->length : c == '.' || c == '[' || c == '!' || c == ':' || c == '}' || c == '{';
+		bool ends = is_key
+			? c == ']' || t->at >= t->length
+			: c == '.' || c == '[' || c == '!' || c == ':' || c == '}' || c == '{';
 
 		if (!ends)
 			continue;
@@ -392,7 +407,7 @@ static int check_field_name(struct walker *w, PyObject *node, struct template_re
 
 int walk_check_format(struct walker *w, PyObject *node, PyObject *template)
 {
-	struct template_reader t = {NULL, PyUnicode_GetLength(template), 0};
+	struct template_reader t = { NULL, PyUnicode_GetLength(template), 0 };
 	Py_UCS4 *text = PyUnicode_AsUCS4Copy(template);
 	int depth = 0, status = text ? 0 : -1;
 
@@ -426,7 +441,8 @@ static PyObject *written_template(const struct walker *w, PyObject *value)
 		return text;
 	name = tree_get(value, FIELD_id);
 	symbol = name ? scopes_resolve(&w->scopes, w->scope, name) : NULL;
-	if (symbol && symbol->constant && symbol->binds == 1 && !walk_contains(w->scopes.declared, name))
+	if (symbol && symbol->constant && symbol->binds == 1 &&
+		!walk_contains(w->scopes.declared, name))
 		text = reference(symbol->constant);
 	PyErr_Clear();
 	Py_XDECREF(name);
@@ -439,11 +455,14 @@ static int wrap_in_guard(PyObject *node, PyObject *value)
 	PyObject *load = tree_make(NODE_Load, NULL), *name = NULL, *call = NULL, *keywords = NULL;
 	int status = -1;
 
-	if (load && (keywords = Py_BuildValue("{s:s,s:O}", "id", BUILTIN_FORMAT_GUARD, "ctx", load)))
+	if (load &&
+		(keywords = Py_BuildValue("{s:s,s:O}", "id", BUILTIN_FORMAT_GUARD, "ctx", load)))
 		name = tree_make(NODE_Name, keywords);
 	Py_XDECREF(keywords);
-	keywords = name ? Py_BuildValue("{s:O,s:[O],s:[]}", "func", name, "args", value, "keywords") : NULL;
-	if (keywords && (call = tree_make(NODE_Call, keywords)) && tree_copy_place(call, value) == 0 && tree_copy_place(name, value) == 0)
+	keywords = name ? Py_BuildValue("{s:O,s:[O],s:[]}", "func", name, "args", value, "keywords")
+			: NULL;
+	if (keywords && (call = tree_make(NODE_Call, keywords)) &&
+		tree_copy_place(call, value) == 0 && tree_copy_place(name, value) == 0)
 		status = tree_set(node, FIELD_value, call);
 	Py_XDECREF(load);
 	Py_XDECREF(name);
@@ -471,5 +490,7 @@ int walk_check_format_use(struct walker *w, PyObject *node, PyObject *name, PyOb
 	}
 	return walk_report(w, RULE_FORMAT_DYNAMIC, node, name,
 		PyUnicode_FromFormat("'%U' on something that is not a literal template", name),
-		"use an f-string, or write the template where it is formatted: \"...{}...\".format(x)", NULL);
+		"use an f-string, or write the template where it is formatted: "
+		"\"...{}...\".format(x)",
+		NULL);
 }

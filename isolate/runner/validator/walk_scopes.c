@@ -26,9 +26,11 @@ int walk_bind(struct walker *w, PyObject *node, PyObject *name, unsigned flags)
 	if (w->scope == SCOPE_BODY && rules_find(TABLE_MODULE_TEXT, name))
 		return 0;
 	if (in_class && (flags & SYMBOL_DEFINITION))
-		return walk_report(w, RULE_METHOD_DUNDER, node, name, PyUnicode_FromFormat("a method called '%U' may not be defined", name),
+		return walk_report(w, RULE_METHOD_DUNDER, node, name,
+			PyUnicode_FromFormat("a method called '%U' may not be defined", name),
 			"use an ordinary method name, or one of the usual special methods", NULL);
-	return walk_report(w, RULE_BINDING_DUNDER, node, name, PyUnicode_FromFormat("the name '%U' may not be bound", name),
+	return walk_report(w, RULE_BINDING_DUNDER, node, name,
+		PyUnicode_FromFormat("the name '%U' may not be bound", name),
 		"use a name without the double underscores", NULL);
 }
 
@@ -58,7 +60,8 @@ static int annotate_parameter(struct walker *w, PyObject *arguments, PyObject *p
 	return walk_annotation(w, parameter, FIELD_annotation);
 }
 
-static int for_single(struct walker *w, PyObject *arguments, enum tree_field field, int (*visit)(struct walker *, PyObject *, PyObject *))
+static int for_single(struct walker *w, PyObject *arguments, enum tree_field field,
+	int (*visit)(struct walker *, PyObject *, PyObject *))
 {
 	PyObject *parameter = tree_get(arguments, field);
 	int status = !parameter ? -1 : parameter == Py_None ? 0 : visit(w, arguments, parameter);
@@ -67,10 +70,13 @@ static int for_single(struct walker *w, PyObject *arguments, enum tree_field fie
 	return status;
 }
 
-static int each_parameter(struct walker *w, PyObject *arguments, int (*visit)(struct walker *, PyObject *, PyObject *))
+static int each_parameter(struct walker *w, PyObject *arguments,
+	int (*visit)(struct walker *, PyObject *, PyObject *))
 {
-	if (walk_each(w, arguments, FIELD_posonlyargs, visit) < 0 || walk_each(w, arguments, FIELD_args, visit) < 0 ||
-		for_single(w, arguments, FIELD_vararg, visit) < 0 || walk_each(w, arguments, FIELD_kwonlyargs, visit) < 0)
+	if (walk_each(w, arguments, FIELD_posonlyargs, visit) < 0 ||
+		walk_each(w, arguments, FIELD_args, visit) < 0 ||
+		for_single(w, arguments, FIELD_vararg, visit) < 0 ||
+		walk_each(w, arguments, FIELD_kwonlyargs, visit) < 0)
 		return -1;
 	return for_single(w, arguments, FIELD_kwarg, visit);
 }
@@ -84,7 +90,7 @@ static int bind_parameter(struct walker *w, PyObject *arguments, PyObject *param
 /* Marks the first parameter of a method: attributes of it are the body's own. */
 static int mark_receiver(struct walker *w, PyObject *arguments)
 {
-	static const enum tree_field lists[] = {FIELD_posonlyargs, FIELD_args};
+	static const enum tree_field lists[] = { FIELD_posonlyargs, FIELD_args };
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
 		PyObject *list = tree_get(arguments, lists[i]), *name;
@@ -107,7 +113,8 @@ static int mark_receiver(struct walker *w, PyObject *arguments)
 }
 
 /* Parameters and body of a function or lambda, in a scope of their own. */
-static int walk_inside(struct walker *w, PyObject *node, PyObject *arguments, enum scope_kind kind, bool is_method)
+static int walk_inside(
+	struct walker *w, PyObject *node, PyObject *arguments, enum scope_kind kind, bool is_method)
 {
 	int left = walk_enter(w, kind), status;
 
@@ -144,18 +151,22 @@ static int enter_type_parameters(struct walker *w, PyObject *node)
 
 int walk_function(struct walker *w, PyObject *node)
 {
-	enum scope_kind kind = tree_kind(node) == NODE_AsyncFunctionDef ? SCOPE_ASYNC : SCOPE_FUNCTION;
+	enum scope_kind kind =
+		tree_kind(node) == NODE_AsyncFunctionDef ? SCOPE_ASYNC : SCOPE_FUNCTION;
 	bool is_method = w->scopes.scopes[w->scope].kind == SCOPE_CLASS;
 	PyObject *arguments = tree_get(node, FIELD_args);
 	int left, status = -1;
 
-	if (!arguments || walk_field(w, node, FIELD_decorator_list) < 0 || walk_field(w, arguments, FIELD_defaults) < 0 ||
-		walk_field(w, arguments, FIELD_kw_defaults) < 0 || bind_field(w, node, FIELD_name, SYMBOL_DEFINITION | SYMBOL_OTHER) < 0)
+	if (!arguments || walk_field(w, node, FIELD_decorator_list) < 0 ||
+		walk_field(w, arguments, FIELD_defaults) < 0 ||
+		walk_field(w, arguments, FIELD_kw_defaults) < 0 ||
+		bind_field(w, node, FIELD_name, SYMBOL_DEFINITION | SYMBOL_OTHER) < 0)
 		goto out;
 	left = enter_type_parameters(w, node);
 	if (left < 0)
 		goto out;
-	if (each_parameter(w, arguments, annotate_parameter) == 0 && walk_annotation(w, node, FIELD_returns) == 0)
+	if (each_parameter(w, arguments, annotate_parameter) == 0 &&
+		walk_annotation(w, node, FIELD_returns) == 0)
 		status = walk_inside(w, node, arguments, kind, is_method);
 	w->scope = left;
 out:
@@ -168,7 +179,8 @@ int walk_lambda(struct walker *w, PyObject *node)
 	PyObject *arguments = tree_get(node, FIELD_args);
 	int status = -1;
 
-	if (arguments && walk_field(w, arguments, FIELD_defaults) == 0 && walk_field(w, arguments, FIELD_kw_defaults) == 0)
+	if (arguments && walk_field(w, arguments, FIELD_defaults) == 0 &&
+		walk_field(w, arguments, FIELD_kw_defaults) == 0)
 		status = walk_inside(w, node, arguments, SCOPE_FUNCTION, false);
 	Py_XDECREF(arguments);
 	return status;
@@ -181,10 +193,13 @@ static int check_class_keyword(struct walker *w, PyObject *node, PyObject *keywo
 
 	if (name == Py_None)
 		status = walk_report(w, RULE_CLASS_METACLASS, node, NULL,
-			PyUnicode_FromString("a class with **keywords, which may hide a metaclass"), "write the keywords out", NULL);
+			PyUnicode_FromString("a class with **keywords, which may hide a metaclass"),
+			"write the keywords out", NULL);
 	else if (name && walk_is(name, "metaclass") && !session_permits(w->session, name))
-		status = walk_report(w, RULE_CLASS_METACLASS, node, name, PyUnicode_FromString("a class with metaclass="),
-			"inherit from abc.ABC for abstract classes, or use a class decorator", NULL);
+		status = walk_report(w, RULE_CLASS_METACLASS, node, name,
+			PyUnicode_FromString("a class with metaclass="),
+			"inherit from abc.ABC for abstract classes, or use a class decorator",
+			NULL);
 	Py_XDECREF(name);
 	return status;
 }
@@ -193,9 +208,11 @@ int walk_class(struct walker *w, PyObject *node)
 {
 	int outer = w->scope, left = -1, inner;
 
-	if (walk_field(w, node, FIELD_decorator_list) < 0 || bind_field(w, node, FIELD_name, SYMBOL_DEFINITION | SYMBOL_OTHER) < 0)
+	if (walk_field(w, node, FIELD_decorator_list) < 0 ||
+		bind_field(w, node, FIELD_name, SYMBOL_DEFINITION | SYMBOL_OTHER) < 0)
 		return -1;
-	if ((left = enter_type_parameters(w, node)) < 0 || walk_each(w, node, FIELD_keywords, check_class_keyword) < 0 ||
+	if ((left = enter_type_parameters(w, node)) < 0 ||
+		walk_each(w, node, FIELD_keywords, check_class_keyword) < 0 ||
 		walk_field(w, node, FIELD_bases) < 0 || walk_field(w, node, FIELD_keywords) < 0)
 		goto fail;
 	inner = walk_enter(w, SCOPE_CLASS);
@@ -214,17 +231,21 @@ static int walk_generator(struct walker *w, PyObject *generator, bool first)
 
 	if (is_async > 0 && walk_function_scope(w) == SCOPE_BODY) {
 		PyObject *target = tree_get(generator, FIELD_target);
-		int status =
-			target ? walk_report(w, RULE_TOP_LEVEL_AWAIT, target, NULL,
-					 PyUnicode_FromString("an async comprehension at the top of the body"),
-					 "put it into an async def main() and end with return asyncio.run(main()) (--allow asyncio)", NULL)
-			       : -1;
+		int status = target
+			? walk_report(w, RULE_TOP_LEVEL_AWAIT, target, NULL,
+				  PyUnicode_FromString(
+					  "an async comprehension at the top of the body"),
+				  "put it into an async def main() and end with return "
+				  "asyncio.run(main()) (--allow asyncio)",
+				  NULL)
+			: -1;
 
 		Py_XDECREF(target);
 		if (status < 0)
 			return -1;
 	}
-	if (walk_field(w, generator, FIELD_target) < 0 || (!first && walk_field(w, generator, FIELD_iter) < 0))
+	if (walk_field(w, generator, FIELD_target) < 0 ||
+		(!first && walk_field(w, generator, FIELD_iter) < 0))
 		return -1;
 	return walk_field(w, generator, FIELD_ifs);
 }
@@ -235,14 +256,16 @@ int walk_comprehension(struct walker *w, PyObject *node)
 	int left, status = 0;
 
 	if (!generators || !PyList_Check(generators) || PyList_Size(generators) < 1 ||
-		walk_field(w, PyList_GetItem(generators, 0), FIELD_iter) < 0 || (left = walk_enter(w, SCOPE_COMPREHENSION)) < 0) {
+		walk_field(w, PyList_GetItem(generators, 0), FIELD_iter) < 0 ||
+		(left = walk_enter(w, SCOPE_COMPREHENSION)) < 0) {
 		Py_XDECREF(generators);
 		return PyErr_Occurred() ? -1 : 0;
 	}
 	for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(generators); i++)
 		status = walk_generator(w, PyList_GetItem(generators, i), i == 0);
 	if (status == 0 &&
-		(walk_field(w, node, FIELD_elt) < 0 || walk_field(w, node, FIELD_key) < 0 || walk_field(w, node, FIELD_value) < 0))
+		(walk_field(w, node, FIELD_elt) < 0 || walk_field(w, node, FIELD_key) < 0 ||
+			walk_field(w, node, FIELD_value) < 0))
 		status = -1;
 	w->scope = left;
 	Py_DECREF(generators);
@@ -263,7 +286,8 @@ int walk_named(struct walker *w, PyObject *node)
 
 int walk_handler(struct walker *w, PyObject *node)
 {
-	if (walk_field(w, node, FIELD_type) < 0 || bind_field(w, node, FIELD_name, SYMBOL_EXCEPTION | SYMBOL_OTHER) < 0)
+	if (walk_field(w, node, FIELD_type) < 0 ||
+		bind_field(w, node, FIELD_name, SYMBOL_EXCEPTION | SYMBOL_OTHER) < 0)
 		return -1;
 	return walk_field(w, node, FIELD_body);
 }
@@ -278,7 +302,8 @@ static int declare(struct walker *w, PyObject *node, PyObject *name)
 		return scopes_declare(&w->scopes, w->scope, name, flag);
 	if (!rules_is_dunder(name) || session_permits(w->session, name))
 		return 0;
-	return walk_report(w, RULE_BINDING_DUNDER, node, name, PyUnicode_FromFormat("the name '%U' may not be declared", name),
+	return walk_report(w, RULE_BINDING_DUNDER, node, name,
+		PyUnicode_FromFormat("the name '%U' may not be declared", name),
 		"use a name without the double underscores", NULL);
 }
 
@@ -320,7 +345,9 @@ int walk_match_mapping(struct walker *w, PyObject *node)
 
 static int check_pattern_attribute(struct walker *w, PyObject *node, PyObject *name)
 {
-	return w->pass == PASS_JUDGE && PyUnicode_Check(name) ? walk_check_attribute(w, node, name, NULL) : 0;
+	return w->pass == PASS_JUDGE && PyUnicode_Check(name)
+		? walk_check_attribute(w, node, name, NULL)
+		: 0;
 }
 
 int walk_match_class(struct walker *w, PyObject *node)

@@ -47,15 +47,19 @@ static bool is_caught(const struct walker *w, PyObject *value)
 }
 
 /* Is value a call of that builtin with so many plain arguments? */
-static bool calls_builtin(const struct walker *w, PyObject *value, const char *builtin, Py_ssize_t count)
+static bool calls_builtin(
+	const struct walker *w, PyObject *value, const char *builtin, Py_ssize_t count)
 {
-	PyObject *function = tree_kind(value) == NODE_Call ? tree_get(value, FIELD_func) : NULL, *name = NULL, *arguments = NULL, *keywords = NULL;
+	PyObject *function = tree_kind(value) == NODE_Call ? tree_get(value, FIELD_func) : NULL,
+		 *name = NULL, *arguments = NULL, *keywords = NULL;
 	bool calls = false;
 
-	if (function && tree_kind(function) == NODE_Name && (name = tree_get(function, FIELD_id)) && (arguments = tree_get(value, FIELD_args)) &&
+	if (function && tree_kind(function) == NODE_Name && (name = tree_get(function, FIELD_id)) &&
+		(arguments = tree_get(value, FIELD_args)) &&
 		(keywords = tree_get(value, FIELD_keywords)))
-		calls = walk_is(name, builtin) && !scopes_resolve(&w->scopes, w->scope, name) && PyList_Size(keywords) == 0 &&
-			PyList_Size(arguments) == count && (count == 0 || tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred);
+		calls = walk_is(name, builtin) && !scopes_resolve(&w->scopes, w->scope, name) &&
+			PyList_Size(keywords) == 0 && PyList_Size(arguments) == count &&
+			(count == 0 || tree_kind(PyList_GetItem(arguments, 0)) != NODE_Starred);
 	PyErr_Clear();
 	Py_XDECREF(function);
 	Py_XDECREF(name);
@@ -77,7 +81,8 @@ static bool makes_base(const struct walker *w, PyObject *node, PyObject *name, P
 	if (calls_builtin(w, value, "super", 0))
 		return true;
 	arguments = tree_get(w->call, FIELD_args);
-	makes = arguments && PyList_Size(arguments) > 0 && is_receiver(w, PyList_GetItem(arguments, 0));
+	makes = arguments && PyList_Size(arguments) > 0 &&
+		is_receiver(w, PyList_GetItem(arguments, 0));
 	PyErr_Clear();
 	Py_XDECREF(arguments);
 	return makes;
@@ -91,19 +96,24 @@ int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObj
 		return 0;
 	row = rules_attribute(name);
 	if (row)
-		return walk_report(
-			w, row->rule, node, name, PyUnicode_FromFormat("the attribute '%U' is not allowed", name), row->rewrite, NULL);
+		return walk_report(w, row->rule, node, name,
+			PyUnicode_FromFormat("the attribute '%U' is not allowed", name),
+			row->rewrite, NULL);
 	if (walk_is(name, "format") || walk_is(name, "format_map"))
 		return walk_check_format_use(w, node, name, value);
 	if (walk_is(name, "obj") && is_caught(w, value))
 		return walk_report(w, RULE_EXCEPTION_OBJECT, node, name,
 			PyUnicode_FromString("the attribute 'obj' of an exception is not allowed"),
 			"keep the object in a variable of its own", NULL);
-	if (rules_is_private(name) && !rules_is_dunder(name) && !rules_find(TABLE_PUBLIC_UNDERSCORE, name) && !is_receiver(w, value) &&
+	if (rules_is_private(name) && !rules_is_dunder(name) &&
+		!rules_find(TABLE_PUBLIC_UNDERSCORE, name) && !is_receiver(w, value) &&
 		!walk_contains(w->own, name))
 		return walk_report(w, RULE_ATTRIBUTE_PRIVATE, node, name,
-			PyUnicode_FromFormat("the attribute '%U' is private to whatever defines it", name),
-			"use the public API; attributes of your own classes are fine when the class sets them", NULL);
+			PyUnicode_FromFormat(
+				"the attribute '%U' is private to whatever defines it", name),
+			"use the public API; attributes of your own classes are fine when the "
+			"class sets them",
+			NULL);
 	return 0;
 }
 
@@ -113,7 +123,9 @@ int walk_check_attribute(struct walker *w, PyObject *node, PyObject *name, PyObj
  */
 static int note_own(struct walker *w, PyObject *name, PyObject *value, bool stores)
 {
-	if (!stores || (!is_receiver(w, value) && !walk_is(name, "format") && !walk_is(name, "format_map")))
+	if (!stores ||
+		(!is_receiver(w, value) && !walk_is(name, "format") &&
+			!walk_is(name, "format_map")))
 		return 0;
 	return PySet_Add(w->own, name);
 }
@@ -151,7 +163,8 @@ static int check_store(struct walker *w, PyObject *node)
 		return 0;
 	return walk_report(w, RULE_IMPORT_STORE, node, symbol->name,
 		PyUnicode_FromFormat("'%U' is imported and may not be changed", symbol->name),
-		"copy what you need into a variable, or define a function or subclass of your own", NULL);
+		"copy what you need into a variable, or define a function or subclass of your own",
+		NULL);
 }
 
 /*
@@ -203,7 +216,8 @@ static int judge_attribute(struct walker *w, PyObject *node, PyObject *name, PyO
 
 int walk_attribute(struct walker *w, PyObject *node)
 {
-	PyObject *name = tree_get(node, FIELD_attr), *value = tree_get(node, FIELD_value), *context = tree_get(node, FIELD_ctx);
+	PyObject *name = tree_get(node, FIELD_attr), *value = tree_get(node, FIELD_value),
+		 *context = tree_get(node, FIELD_ctx);
 	int status = -1;
 	bool stores;
 
@@ -236,10 +250,12 @@ static int check_key(struct walker *w, PyObject *node, PyObject *slice)
 	int status = 0;
 
 	if (row && row->as_key && !session_permits(w->session, key)) {
-		PyObject *rewrite = PyUnicode_FromFormat("use another key; plain data with this key needs --permit %U", key);
+		PyObject *rewrite = PyUnicode_FromFormat(
+			"use another key; plain data with this key needs --permit %U", key);
 
 		status = rewrite ? walk_report(w, RULE_SUBSCRIPT_FORBIDDEN, node, key,
-					   PyUnicode_FromFormat("the key '%U' is not allowed", key), NULL, rewrite)
+					   PyUnicode_FromFormat("the key '%U' is not allowed", key),
+					   NULL, rewrite)
 				 : -1;
 	}
 	Py_XDECREF(key);
@@ -271,10 +287,11 @@ int walk_keyword(struct walker *w, PyObject *node)
 	PyObject *name = tree_get(node, FIELD_arg);
 	int status = name ? 0 : -1;
 
-	if (name && PyUnicode_Check(name) && rules_is_dunder(name) && !session_permits(w->session, name))
+	if (name && PyUnicode_Check(name) && rules_is_dunder(name) &&
+		!session_permits(w->session, name))
 		status = walk_report(w, RULE_KEYWORD_DUNDER, node, name,
-			PyUnicode_FromFormat("an argument called '%U' is not allowed", name), "use a name without the double underscores",
-			NULL);
+			PyUnicode_FromFormat("an argument called '%U' is not allowed", name),
+			"use a name without the double underscores", NULL);
 	Py_XDECREF(name);
 	return status < 0 ? -1 : walk_field(w, node, FIELD_value);
 }
@@ -285,15 +302,18 @@ int walk_keyword(struct walker *w, PyObject *node)
  */
 static int check_attribute_call(struct walker *w, PyObject *node, PyObject *function)
 {
-	static const char *const names[] = {"getattr", "setattr", "delattr"};
-	PyObject *name = tree_kind(function) == NODE_Name ? tree_get(function, FIELD_id) : NULL, *arguments = NULL, *text = NULL;
+	static const char *const names[] = { "getattr", "setattr", "delattr" };
+	PyObject *name = tree_kind(function) == NODE_Name ? tree_get(function, FIELD_id) : NULL,
+		 *arguments = NULL, *text = NULL;
 	bool by_string = false;
 	int status = 0;
 
 	for (size_t i = 0; name && i < sizeof names / sizeof names[0]; i++)
 		by_string = by_string || walk_is(name, names[i]);
-	if (by_string && !scopes_resolve(&w->scopes, w->scope, name) && (arguments = tree_get(node, FIELD_args)) &&
-		PyList_Check(arguments) && PyList_Size(arguments) >= 2 && (text = tree_constant_text(PyList_GetItem(arguments, 1))))
+	if (by_string && !scopes_resolve(&w->scopes, w->scope, name) &&
+		(arguments = tree_get(node, FIELD_args)) && PyList_Check(arguments) &&
+		PyList_Size(arguments) >= 2 &&
+		(text = tree_constant_text(PyList_GetItem(arguments, 1))))
 		status = walk_check_attribute(w, node, text, PyList_GetItem(arguments, 0));
 	Py_XDECREF(name);
 	Py_XDECREF(arguments);
@@ -314,7 +334,8 @@ int walk_call(struct walker *w, PyObject *node)
 		status = walk_link(w, function);
 	w->call = call;
 	w->callee = callee;
-	if (status == 0 && (walk_field(w, node, FIELD_args) < 0 || walk_field(w, node, FIELD_keywords) < 0))
+	if (status == 0 &&
+		(walk_field(w, node, FIELD_args) < 0 || walk_field(w, node, FIELD_keywords) < 0))
 		status = -1;
 	Py_XDECREF(function);
 	return status;
