@@ -108,7 +108,7 @@ bool json_slice_next(const char *object, size_t length, size_t *at, struct json_
 bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item);
 
 /* The value of a key, or text NULL. */
-struct json_slice json_slice_of(const char *object, size_t length, const char *key);
+struct json_slice json_slice_of(const char *object, size_t length, const char *wanted);
 
 /* Whether a slice is this string, written without escapes. */
 bool json_slice_is(struct json_slice slice, const char *string);

@@ -67,8 +67,8 @@ void processes_asked(struct processes *p, struct event_log *log, pid_t process, 
  * unless it was.
  */
 void processes_reported(
-	struct processes *p, struct event_log *log, const struct report *seen, int pidfd);
-void processes_report_gone(struct processes *p, struct event_log *log, const struct report *gone);
+	struct processes *p, struct event_log *log, const struct report *r, int pidfd);
+void processes_report_gone(struct processes *p, struct event_log *log, const struct report *r);
 
 /* Emits the ends of those that have ended. */
 void processes_ended(struct processes *p, struct event_log *log);

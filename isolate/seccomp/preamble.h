@@ -18,7 +18,7 @@
  * calls that are watched (about: bits of enum watched). Returns how many. They go over into what
  * follows them, which must be a whole program: a foreign ABI is left to its check.
  */
-size_t seccomp_beginning(unsigned about, struct sock_filter out[SECCOMP_BEGINNING_MOST]);
+size_t seccomp_beginning(unsigned about, struct sock_filter program[SECCOMP_BEGINNING_MOST]);
 
 /*
  * Prints in C what this architecture is to seccomp(2), and a table of the watched calls that it

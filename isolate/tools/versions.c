@@ -365,7 +365,7 @@ int versions_promote(struct store *s, const struct item *item, const char *who, 
 static int count_run(
 	struct store *s, const struct item *item, const struct run *r, struct error *err)
 {
-	char error[ERROR_KEPT];
+	char error[ERROR_KEPT] = "";
 	int64_t good = !r->error, bad = !good;
 
 	if (r->error)

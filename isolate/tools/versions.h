@@ -45,8 +45,8 @@ struct spawning {
  * it is the same in everything; *is_new says which. Returns 0, or -1 with TOOL_REJECTED where this
  * code is rejected (versions_rejection), or LIBRARY_FULL.
  */
-int versions_spawn(struct store *s, const struct spawning *spawning, struct item *item,
-	bool *is_new, struct error *err);
+int versions_spawn(struct store *s, const struct spawning *n, struct item *item, bool *is_new,
+	struct error *err);
 
 /*
  * The version that a call means. With a reference that one; else, in a session, the newest that was

@@ -206,7 +206,7 @@ char *format_duration(int64_t ms, char text[FORMAT_MAX])
 	if (ms < 1000)
 		snprintf(text, FORMAT_MAX, "%" PRId64 "ms", ms);
 	else if (ms < 60000)
-		snprintf(text, FORMAT_MAX, "%.2fs", (double)(ms / 10) / 100);
+		snprintf(text, FORMAT_MAX, "%" PRId64 ".%02" PRId64 "s", ms / 1000, ms / 10 % 100);
 	else if (ms < 3600000)
 		snprintf(text, FORMAT_MAX, "%" PRId64 ":%02" PRId64, ms / 60000, ms / 1000 % 60);
 	else

@@ -64,8 +64,8 @@ void lines_print(struct lines *l, enum style style, const char *format, ...)
 
 /* 512B 9.6M 512M 1.5G, at most 5 columns */
 char *format_bytes(int64_t bytes, char text[FORMAT_MAX]);
-char *format_duration(int64_t milliseconds, char text[FORMAT_MAX]); /* 68ms 1.25s 2:05 3:10:00 */
-char *format_count(uint64_t count, char text[FORMAT_MAX]);          /* 1234567 as 1,234,567 */
+char *format_duration(int64_t ms, char text[FORMAT_MAX]);  /* 68ms 1.25s 2:05 3:10:00 */
+char *format_count(uint64_t count, char text[FORMAT_MAX]); /* 1234567 as 1,234,567 */
 
 /* Time of day in the local zone, with milliseconds: 12:00:01.250. */
 char *format_clock(int64_t time_ns, char text[FORMAT_MAX]);

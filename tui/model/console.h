@@ -205,8 +205,8 @@ int console_rows(const struct console *c);
 bool console_shows_prompt(const struct console *c); /* the whole of what is asked */
 
 /* ---- feed.c: what the daemon says ---- */
-void feed_connected(void *console);
-void feed_event(void *console, struct json_slice event);
+void feed_connected(void *owner);
+void feed_event(void *owner, struct json_slice event);
 void feed_ask_list(struct console *c);
 void feed_ask_program(struct console *c, struct run *run);
 void feed_control(struct console *c, const char *method, const char *id);

@@ -88,7 +88,7 @@ int tree_move_down(PyObject *node, long lines, int depth);
  * reference, or NULL.
  */
 PyObject *tree_parse(PyObject *text, const char *file, const char *mode);
-PyObject *tree_compile(PyObject *tree, const char *file);
+PyObject *tree_compile(PyObject *node, const char *file);
 
 /*
  * A constant str that a node stands for: literals and sums of literals. A new reference, or NULL
