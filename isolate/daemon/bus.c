@@ -12,6 +12,7 @@
 
 #include "isolate/daemon/bus.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ void bus_publish(struct bus *b, const char *line, size_t length)
 	rest = (uint32_t)(length - envelope.after_sequence);
 	whole = head + rest + 1;
 	make_room(b, whole);
+	assert(b->oldest <= b->next && b->front + whole <= RING_BYTES);
 	*place_of(b, b->next) = (struct place){ b->front, whole };
 	memcpy(b->bytes + b->front, number, head);
 	memcpy(b->bytes + b->front + head, line + envelope.after_sequence, rest);

@@ -14,6 +14,7 @@
 
 #include "isolate/daemon/connection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ void connection_close(struct connection *c)
 	struct event *events[] = { c->on_read, c->on_write, c->on_patience };
 
 	unlink_connection(c);
+	assert(s->connection_count > 0);
 	s->connection_count--;
 	job_disown(s, c);
 	for (size_t i = 0; i < 3; i++)

@@ -12,6 +12,7 @@
 
 #include "isolate/daemon/job.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -83,6 +84,7 @@ static void free_job(struct job *j)
 			close(fds[i]);
 	*(j->previous ? &j->previous->next : &s->jobs) = j->next;
 	*(j->next ? &j->next->previous : &s->last_job) = j->previous;
+	assert(*counter(j) > 0);
 	--*counter(j);
 	free(j);
 }

@@ -12,6 +12,7 @@
 
 #include "isolate/tools/store.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -319,16 +320,20 @@ void store_close(struct store *s)
 
 int store_begin(struct store *s, struct error *err)
 {
-	int code = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	int code;
 
+	assert(!s->in_transaction);
+	code = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	s->in_transaction = code == SQLITE_OK;
 	return code == SQLITE_OK ? 0 : fail(s, code, "beginning to write", err);
 }
 
 int store_commit(struct store *s, struct error *err)
 {
-	int code = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	int code;
 
+	assert(s->in_transaction);
+	code = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	if (code != SQLITE_OK)
 		return fail(s, code, "writing", err);
 	s->in_transaction = false;
