@@ -279,11 +279,16 @@ static pid_t find_memory(pid_t pid, char status[STATUS_BYTES], uint32_t *threads
 	return parent <= 1 || !again || (read_status(pid, status) && has_memory(status)) ? pid : 0;
 }
 
+/*
+ * Pages of mapped files (RssFile) are not in it: the kernel drops them when it needs room, and what
+ * a program can write to is shared memory or, copied, anonymous.
+ */
 static uint64_t sum_of(const char *status)
 {
 	return 1024 *
-		(value_of(status, "\nVmRSS:") + value_of(status, "\nVmPTE:") +
-			value_of(status, "\nVmSwap:") + value_of(status, "\nHugetlbPages:"));
+		(value_of(status, "\nRssAnon:") + value_of(status, "\nRssShmem:") +
+			value_of(status, "\nVmPTE:") + value_of(status, "\nVmSwap:") +
+			value_of(status, "\nHugetlbPages:"));
 }
 
 void process_memory_read(pid_t pid, struct process_memory *memory)
@@ -310,12 +315,13 @@ uint64_t process_memory_share(pid_t pid, uint64_t *shared)
 	 * A process that made itself undumpable gains nothing by it; one that has ended meanwhile
 	 * holds nothing.
 	 */
-	if (proc_file_read(path, rollup, sizeof rollup) <= 0 || !strstr(rollup, "\nPss:"))
+	if (proc_file_read(path, rollup, sizeof rollup) <= 0 || !strstr(rollup, "\nPss_Anon:"))
 		return read_status(thread, status) && has_memory(status) ? sum_of(status) : 0;
 	*shared += 1024 * value_of(rollup, "\nPss_Shmem:");
 	return 1024 *
-		(value_of(rollup, "\nPss:") + value_of(rollup, "\nSwapPss:") +
-			value_of(status, "\nVmPTE:") + value_of(status, "\nHugetlbPages:"));
+		(value_of(rollup, "\nPss_Anon:") + value_of(rollup, "\nPss_Shmem:") +
+			value_of(rollup, "\nSwapPss:") + value_of(status, "\nVmPTE:") +
+			value_of(status, "\nHugetlbPages:"));
 }
 
 /*

@@ -48,7 +48,8 @@ unsigned usage_kill_all(bool whole_namespace);
  */
 
 struct process_memory {
-	uint64_t bytes;   /* resident, swapped and huge pages, and page tables */
+	uint64_t
+		bytes; /* anonymous, shared, swapped and huge pages, and page tables; no pages of files */
 	uint32_t threads; /* that the process has; 0 when it is gone */
 };
 

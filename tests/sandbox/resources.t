@@ -197,6 +197,21 @@ def _():
     tap.ok(record["oom"] or record["error"].startswith("MemoryError"), "200 MB do not fit: %r" % record["error"])
 
 
+@tap.test("a file larger than the limit may be mapped and read; a copy of its pages counts")
+def _():
+    directory = leaks.scratch()
+    with open(os.path.join(directory, "large"), "wb") as file:
+        file.truncate(300 << 20)
+    source = ("import mmap, time\nwith open('/n/large', 'rb') as f:\n    m = mmap.mmap(f.fileno(), 0, mmap.%s)\n"
+              "for i in range(0, len(m), 4096):\n    %s\nprint('read')\ntime.sleep(0.2)\n")
+    options = ("--memory", "64", "--ro", directory + ":/n")
+    for mode in ("fuse", "bind"):
+        record = run_code(source % ("MAP_SHARED, mmap.PROT_READ", "m[i]"), *options, "--view", mode).expect(0).record
+        tap.equal((record["stdout"], record["oom"]), ("read\n", False), mode)
+    record = run_code(source % ("MAP_PRIVATE", "m[i] = 1"), *options).record
+    tap.equal(record["oom"], True, "written to")
+
+
 LEADERLESS = """
 #include <pthread.h>
 #include <sys/mman.h>
