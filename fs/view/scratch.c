@@ -28,6 +28,7 @@
 #include "fs/view/object.h"
 #include "isolate/base/text.h"
 
+#define LISTING "changes.txt"
 #define DEEPEST 128
 #define LISTED_MOST (16u << 20) /* bytes of paths that are kept */
 #define LINE_BYTES 64           /* what a change takes besides */
@@ -373,8 +374,8 @@ static void write_line(struct buffer *text, const struct change *c)
 
 static int write_listing(struct walk *w, int directory, bool is_whole)
 {
-	_cleanup_close_ int fd = openat(directory, "changes.txt",
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	_cleanup_close_ int fd = openat(
+		directory, LISTING, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	int status = 0;
 
@@ -416,6 +417,30 @@ bool scratch_is_layer(const char *name)
 		name[length + strspn(name + length, "0123456789")] == '\0';
 }
 
+/*
+ * The directory of a layer: a new one, or, to be overwritten, an earlier export of a layer, which
+ * is emptied, since what stays would pass for a change. A descriptor, or -1 with EXPORT_FAILED.
+ */
+static int make_destination(const char *path, bool overwrite, struct error *err)
+{
+	bool is_new = mkdir(path, 0777) == 0;
+	int fd = -1;
+
+	if (is_new || (errno == EEXIST && overwrite))
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(
+			err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", path);
+	if (is_new ||
+		(faccessat(fd, LISTING, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+			workspace_empty(fcntl(fd, F_DUPFD_CLOEXEC, 3)) == 0))
+		return fd;
+	close(fd);
+	return error_set(err, FAILURE_EXPORT_FAILED, EEXIST,
+		"replacing %s, which has no " LISTING " of an earlier export or cannot be emptied",
+		path);
+}
+
 int scratch_export(int upper, int host, const struct scratch_below *below, const char *destination,
 	const struct workspace_caps *caps, uint64_t *changes, struct workspace_totals *totals,
 	struct error *err)
@@ -440,13 +465,9 @@ int scratch_export(int upper, int host, const struct scratch_below *below, const
 	w->caps = caps;
 	w->err = err;
 	is_whole = collect(w, upper) == 0;
-	if (mkdir(destination, 0777) != 0 ||
-		(directory = open(destination, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
-			0) {
-		error_set(
-			err, FAILURE_EXPORT_FAILED, errno, "making the directory %s", destination);
+	directory = make_destination(destination, caps->overwrite, err);
+	if (directory < 0)
 		goto out;
-	}
 	if (snprintf(files, sizeof files, "%s/files", destination) >= (int)sizeof files) {
 		error_set(err, FAILURE_EXPORT_FAILED, ENAMETOOLONG, "the directory %s/files",
 			destination);

@@ -65,6 +65,7 @@ static int check_export(const struct options *o, struct error *err)
 {
 	unsigned layers = 0;
 	char path[PATH_MAX];
+	bool is_export;
 	struct stat st;
 
 	for (size_t i = 0; o->export_dir && i < o->ro_count; i++) {
@@ -74,12 +75,12 @@ static int check_export(const struct options *o, struct error *err)
 			    ++layers) >= (int)sizeof path)
 			return error_set(err, FAILURE_BAD_OPTION, 0,
 				"--export: the path of the directory is too long");
+		is_export = lstat(path, &st) == 0;
 		*strrchr(path, '/') = '\0';
-		if (lstat(path, &st) == 0)
+		if (lstat(path, &st) == 0 && !(is_export && o->overwrite))
 			return error_set(err, FAILURE_BAD_OPTION, 0,
-				"--export: %s is there already; move it away, or name another "
-				"directory",
-				path);
+				"--export: %s is there already; %s, or name another directory",
+				path, is_export ? "--overwrite replaces it" : "move it away");
 	}
 	return 0;
 }

@@ -172,7 +172,13 @@ def _():
     tap.equal(sorted(os.listdir(out)), ["scratch-1", "scratch-x"], "the export")
     again = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--", "sh", "-c", "echo other > /s/other")
     tap.equal((again.failure, again.status), ("bad_option", 64), "a second time")
-    tap.like(again.errors, "scratch-1 is there already", "why")
+    tap.like(again.errors, "scratch-1 is there already; --overwrite", "why")
+    lines, result = changed("echo other > other", top, out, "--overwrite")
+    tap.equal((result.status, lines, files_of(out)), (0, ["A other"], ["other"]), "--overwrite replaces it whole")
+    os.unlink(out + "/scratch-1/changes.txt")
+    other = sandbox.run("run", "--json", "--scratch", top + ":/s", "--export", out, "--overwrite", "--", "true")
+    tap.equal(other.failure, "bad_option", "but not what is no export of a layer")
+    tap.ok(os.path.exists(out + "/scratch-1/files/other"), "which stays")
 
 
 @test("a directory that was removed and made again says what is left of it")
