@@ -32,8 +32,8 @@ struct workspace_totals {
 
 /* What was written, for the record. */
 #define WORKSPACE_NAMES_MOST 1000u
-#define WORKSPACE_NAMES_BYTES \
-	(256u << 10) /* of all of them as they are shown: a hostile one may be long */
+/* of all of them as they are shown: a hostile one may be long */
+#define WORKSPACE_NAMES_BYTES (256u << 10)
 
 struct workspace_written {
 	const char *below;    /* stands before each name */

@@ -23,8 +23,8 @@
 
 #include "fs/view/view.h"
 
-#define BACKGROUND_MOST \
-	65535u /* as many as the protocol can name; the kernel bounds that by its max_user_bgreq */
+/* as many as the protocol can name; the kernel bounds that by its max_user_bgreq */
+#define BACKGROUND_MOST 65535u
 #define EXECUTE_FLAG 0x20 /* the kernel's __FMODE_EXEC: it opens a program to run it */
 #define MASK_HANDLE (UINT64_C(1) << 32) /* file handle: a rule's number and no descriptor */
 #define EMPTY_HANDLE (UINT64_C(1) << 33)

@@ -42,8 +42,8 @@ enum event_flags {
 #define EVENT_BATCH 32768
 #define EVENT_RULE_READ_ONLY (-2) /* no rule of the policy: everything here is read-only */
 #define EVENT_RULE_KERNEL (-3)    /* the kernel's own file systems are never shown */
-#define EVENT_RULE_DESCRIPTORS \
-	(-4) /* the server has as many files open for the program as the caller's limit lets it */
+/* the server has as many files open for the program as the caller's limit lets it */
+#define EVENT_RULE_DESCRIPTORS (-4)
 #define EVENT_RULE_LEAST EVENT_RULE_DESCRIPTORS
 
 struct event_head {

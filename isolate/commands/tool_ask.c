@@ -32,8 +32,8 @@
 #include "isolate/daemon/control_socket.h"
 #include "isolate/daemon/protocol.h"
 
-#define PATIENCE_NS \
-	200000000 /* for a daemon that is stopped or full; then the command works alone */
+/* for a daemon that is stopped or full; then the command works alone */
+#define PATIENCE_NS 200000000
 
 /* A command may ask more than once; its signals are collected once. */
 static int signals(void)

@@ -189,8 +189,8 @@ unsigned usage_kill_all(bool whole_namespace)
  */
 
 #define STATUS_BYTES 3072
-#define ENDING_MOST \
-	64 /* threads on their way out that are passed over in search of one that is not */
+/* threads on their way out that are passed over in search of one that is not */
+#define ENDING_MOST 64
 #define IPC_BYTES 262144
 #define SEMAPHORE_BYTES 64 /* struct sem fills a cache line */
 #define UNDO_BYTES 2       /* of one semaphore, for one process */

@@ -70,9 +70,9 @@ struct confession {
 };
 
 #define CONFESSION_FD 3
-#define PREPARATION_BYTES \
-	(UINT64_C(4) << 30) /* of address space, for site directories and preloaded modules */
-#define SUPERVISOR_FD 4     /* until it is confined */
+/* of address space, for site directories and preloaded modules */
+#define PREPARATION_BYTES (UINT64_C(4) << 30)
+#define SUPERVISOR_FD 4 /* until it is confined */
 
 unsigned long child_clone_flags(const struct confine_limits *limits)
 {

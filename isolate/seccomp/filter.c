@@ -17,8 +17,8 @@
 
 #include "isolate/seccomp/seccomp_filters.h"
 
-#define WAIT_KILLABLE \
-	(1u << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, missing from older headers */
+/* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, missing from older headers */
+#define WAIT_KILLABLE (1u << 5)
 
 static const struct {
 	const char *name;
