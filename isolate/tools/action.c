@@ -23,16 +23,16 @@
 
 enum opening { CREATE, OPEN, EACH };
 
-struct json_slice acting_raw(const struct acting *a, const char *key)
+struct json_slice action_raw(const struct action_context *a, const char *key)
 {
 	uint32_t node = json_tree_member(&a->params, 0, key);
 
-	return node ? (struct json_slice){ a->params.text + acting_node(a, node)->raw,
-		acting_node(a, node)->raw_length }
+	return node ? (struct json_slice){ a->params.text + action_node(a, node)->raw,
+		action_node(a, node)->raw_length }
 		    : (struct json_slice){ NULL, 0 };
 }
 
-struct tool_event acting_event(const struct acting *a, const struct item *item)
+struct tool_event action_event(const struct action_context *a, const struct item *item)
 {
 	return (struct tool_event){ .user = a->user,
 		.name = item && item->id ? item->name : a->name,
@@ -43,12 +43,12 @@ struct tool_event acting_event(const struct acting *a, const struct item *item)
 		.agent = a->agent };
 }
 
-void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t)
+void action_emit(const struct action_context *a, enum event_type type, const struct tool_event *t)
 {
 	tool_event_emit(a->request->events, type, t);
 }
 
-int acting_write_item(struct acting *a, int64_t id)
+int action_write_item(struct action_context *a, int64_t id)
 {
 	return item_write(&a->store, id, &a->w, a->err);
 }
@@ -56,7 +56,7 @@ int acting_write_item(struct acting *a, int64_t id)
 /* ---- those that only look ---- */
 
 struct each {
-	struct acting *acting;
+	struct action_context *action;
 	int (*show)(struct store *, struct json_writer *, struct error *);
 	struct buffer broken;
 };
@@ -68,8 +68,8 @@ static int show_user(const char *user, void *context)
 	struct json_writer w;
 	struct store s;
 
-	if (store_open(&s, e->acting->request->base, user, false, 0, &err) == 0) {
-		e->show(&s, &e->acting->w, &err);
+	if (store_open(&s, e->action->request->base, user, false, 0, &err) == 0) {
+		e->show(&s, &e->action->w, &err);
 		store_close(&s);
 	}
 	if (err.code == FAILURE_NONE)
@@ -88,7 +88,7 @@ static int show_user(const char *user, void *context)
 	return 0;
 }
 
-static int show_items(struct acting *a, const char *key,
+static int show_items(struct action_context *a, const char *key,
 	int (*show)(struct store *, struct json_writer *, struct error *))
 {
 	struct each each = { a, show, BUFFER_INIT };
@@ -113,17 +113,17 @@ static int show_items(struct acting *a, const char *key,
 	return status;
 }
 
-static int list(struct acting *a)
+static int list(struct action_context *a)
 {
 	return show_items(a, "tools", show_current);
 }
 
-static int pending(struct acting *a)
+static int pending(struct action_context *a)
 {
 	return show_items(a, "pending", show_pending);
 }
 
-static int show(struct acting *a)
+static int show(struct action_context *a)
 {
 	struct item item;
 
@@ -132,7 +132,7 @@ static int show(struct acting *a)
 	return show_tool(&a->store, &item, &a->w, a->err);
 }
 
-static int history(struct acting *a)
+static int history(struct action_context *a)
 {
 	int status;
 
@@ -145,7 +145,7 @@ static int history(struct acting *a)
 
 /* ---- those that decide ---- */
 
-static struct decision decision_of(const struct acting *a)
+static struct decision decision_of(const struct action_context *a)
 {
 	return (struct decision){ .name = a->name,
 		.reference = a->reference,
@@ -153,7 +153,7 @@ static struct decision decision_of(const struct acting *a)
 		.reason = a->reason };
 }
 
-static int promote(struct acting *a)
+static int promote(struct action_context *a)
 {
 	const struct decision d = decision_of(a);
 	struct item item;
@@ -161,31 +161,31 @@ static int promote(struct acting *a)
 
 	if (decisions_promote(&a->store, &d, &item, a->err) < 0)
 		return -1;
-	t = acting_event(a, &item);
-	acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
-	return acting_write_item(a, item.id);
+	t = action_event(a, &item);
+	action_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	return action_write_item(a, item.id);
 }
 
 /*
  * A decision against the promoted version may restore the one before it: that is an event and a
  * member of the answer, too.
  */
-static int emit_restored(struct acting *a, const struct item *restored)
+static int emit_restored(struct action_context *a, const struct item *restored)
 {
-	struct tool_event t = acting_event(a, restored);
+	struct tool_event t = action_event(a, restored);
 
 	if (!restored->id)
 		return 0;
-	acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
+	action_emit(a, EVENT_TYPE_TOOL_PROMOTED, &t);
 	json_key(&a->w, "restored");
 	json_open_object(&a->w);
-	if (acting_write_item(a, restored->id) < 0)
+	if (action_write_item(a, restored->id) < 0)
 		return -1;
 	json_close_object(&a->w);
 	return 0;
 }
 
-static int take_away(struct acting *a,
+static int take_away(struct action_context *a,
 	int (*function)(struct store *, const struct decision *, struct item *, struct item *,
 		struct error *),
 	enum event_type event)
@@ -196,30 +196,30 @@ static int take_away(struct acting *a,
 
 	if (function(&a->store, &d, &item, &restored, a->err) < 0)
 		return -1;
-	t = acting_event(a, &item);
-	acting_emit(a, event, &t);
-	return acting_write_item(a, item.id) < 0 ? -1 : emit_restored(a, &restored);
+	t = action_event(a, &item);
+	action_emit(a, event, &t);
+	return action_write_item(a, item.id) < 0 ? -1 : emit_restored(a, &restored);
 }
 
-static int reject(struct acting *a)
+static int reject(struct action_context *a)
 {
 	return take_away(a, decisions_reject, EVENT_TYPE_TOOL_REJECTED);
 }
 
-static int revoke(struct acting *a)
+static int revoke(struct action_context *a)
 {
 	return take_away(a, decisions_revoke, EVENT_TYPE_TOOL_REVOKED);
 }
 
-static int forget(struct acting *a)
+static int forget(struct action_context *a)
 {
 	const struct decision d = decision_of(a);
-	struct tool_event t = acting_event(a, NULL);
+	struct tool_event t = action_event(a, NULL);
 	struct item restored;
 
 	if (decisions_forget(&a->store, &d, &t.count, &restored, a->err) < 0)
 		return -1;
-	acting_emit(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
+	action_emit(a, EVENT_TYPE_TOOL_FORGOTTEN, &t);
 	json_key(&a->w, "forgotten");
 	json_integer(&a->w, t.count);
 	return emit_restored(a, &restored);
@@ -227,7 +227,7 @@ static int forget(struct acting *a)
 
 /* ---- transfer ---- */
 
-static int export(struct acting *a)
+static int export(struct action_context *a)
 {
 	int status;
 
@@ -240,49 +240,49 @@ static int export(struct acting *a)
 
 static int validate_imported(const struct spec *spec, void *context)
 {
-	return acting_validate(context, spec);
+	return action_validate(context, spec);
 }
 
 /* One line; what is wrong with it is said with its number. */
-static int import_line(struct acting *a, uint32_t at, int64_t number, bool *is_new)
+static int import_line(struct action_context *a, uint32_t at, int64_t number, bool *is_new)
 {
 	struct transfer t = { .keep = a->keep,
 		.who = a->request->authority.who,
 		.validate = validate_imported,
 		.context = a };
-	int status = acting_node(a, at)->kind != JSON_OBJECT
-		? acting_bad(a, "lines", "an array of objects")
-		: transfer_import(&a->store, &t, a->params.text + acting_node(a, at)->raw,
-			  acting_node(a, at)->raw_length, a->err);
+	int status = action_node(a, at)->kind != JSON_OBJECT
+		? action_bad(a, "lines", "an array of objects")
+		: transfer_import(&a->store, &t, a->params.text + action_node(a, at)->raw,
+			  action_node(a, at)->raw_length, a->err);
 	struct error inner = *a->err;
 	struct tool_event event;
 
 	if (status < 0)
 		return error_set(a->err, inner.code, inner.sys_errno, "line %lld: %s",
 			(long long)number, inner.context);
-	event = acting_event(a, &t.item);
+	event = action_event(a, &t.item);
 	if (t.is_new)
-		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &event);
+		action_emit(a, EVENT_TYPE_TOOL_SPAWNED, &event);
 	event.reason = TRANSFER_REASON;
 	if (t.promoted)
-		acting_emit(a, EVENT_TYPE_TOOL_PROMOTED, &event);
+		action_emit(a, EVENT_TYPE_TOOL_PROMOTED, &event);
 	event.reason = TRANSFER_REJECTED_REASON;
 	if (t.rejected)
-		acting_emit(a, EVENT_TYPE_TOOL_REJECTED, &event);
+		action_emit(a, EVENT_TYPE_TOOL_REJECTED, &event);
 	*is_new = t.is_new;
 	return 0;
 }
 
-static int import(struct acting *a)
+static int import(struct action_context *a)
 {
 	uint32_t lines = json_tree_member(&a->params, 0, "lines");
 	int64_t imported = 0, skipped = 0;
 	bool is_new;
 
-	if (!lines || acting_node(a, lines)->kind != JSON_ARRAY)
-		return acting_bad(a, "lines", "an array of what tool.export gives");
-	for (uint32_t at = lines + 1; at < acting_node(a, lines)->end;
-		at = acting_node(a, at)->end) {
+	if (!lines || action_node(a, lines)->kind != JSON_ARRAY)
+		return action_bad(a, "lines", "an array of what tool.export gives");
+	for (uint32_t at = lines + 1; at < action_node(a, lines)->end;
+		at = action_node(a, at)->end) {
 		if (import_line(a, at, (a->first ? a->first : 1) + imported + skipped, &is_new) < 0)
 			return -1;
 		imported += is_new;
@@ -299,7 +299,7 @@ static int import(struct acting *a)
 
 static const struct action {
 	const char *name;
-	int (*perform)(struct acting *);
+	int (*perform)(struct action_context *);
 	enum scope scope;
 	enum opening opening;
 	bool needs_name, runs_code;
@@ -330,9 +330,9 @@ bool action_runs_code(const char *name)
 	return action && action->runs_code;
 }
 
-static int perform(struct acting *a, const struct action *action)
+static int perform(struct action_context *a, const struct action *action)
 {
-	if (acting_take_parameters(a) < 0 ||
+	if (action_take_parameters(a) < 0 ||
 		authority_check(&a->request->authority, action->scope, action->name, a->err) < 0)
 		return -1;
 	/* An agent does not choose the policy under which its own tool becomes permanent. */
@@ -362,7 +362,7 @@ static int perform(struct acting *a, const struct action *action)
 int action_perform(const struct action_request *r, struct action_answer *answer, struct error *err)
 {
 	const struct action *action = find(r->name);
-	struct acting a = { .request = r, .answer = answer, .err = err };
+	struct action_context a = { .request = r, .answer = answer, .err = err };
 	int status;
 
 	if (!action)

@@ -20,98 +20,99 @@
 #define REASON_MAX 4096
 #define PATH_LENGTH_MAX 4096
 
-int acting_bad(struct acting *a, const char *key, const char *what)
+int action_bad(struct action_context *a, const char *key, const char *what)
 {
 	return error_set(a->err, FAILURE_BAD_OPTION, 0, "%s must be %s", key, what);
 }
 
-const struct json_node *acting_node(const struct acting *a, uint32_t node)
+const struct json_node *action_node(const struct action_context *a, uint32_t node)
 {
 	return &a->params.nodes[node];
 }
 
-static int copy_text(struct acting *a, uint32_t node, const char *key, size_t most, char **out)
+static int copy_text(
+	struct action_context *a, uint32_t node, const char *key, size_t most, char **out)
 {
-	const struct json_node *value = acting_node(a, node);
+	const struct json_node *value = action_node(a, node);
 
 	if (value->kind != JSON_STRING || value->length > most ||
 		memchr(value->bytes, '\0', value->length))
-		return acting_bad(a, key, "a string, and not longer than some pages");
+		return action_bad(a, key, "a string, and not longer than some pages");
 	*out = strndup(value->bytes, value->length);
 	return *out ? 0 : error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading %s", key);
 }
 
-static int take_id(struct acting *a, uint32_t node, const char *key, char **out)
+static int take_id(struct action_context *a, uint32_t node, const char *key, char **out)
 {
-	if (acting_node(a, node)->kind != JSON_STRING)
-		return acting_bad(a, key, "a string");
-	if (identity_check(key, acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) <
+	if (action_node(a, node)->kind != JSON_STRING)
+		return action_bad(a, key, "a string");
+	if (identity_check(key, action_node(a, node)->bytes, action_node(a, node)->length, a->err) <
 		0)
 		return -1;
 	return copy_text(a, node, key, IDENTITY_MAX, out);
 }
 
-static int take_user(struct acting *a, uint32_t node)
+static int take_user(struct action_context *a, uint32_t node)
 {
 	if (json_tree_is(&a->params, node, "*")) {
 		a->all_users = true;
 		return 0;
 	}
-	if (acting_node(a, node)->kind != JSON_STRING)
-		return acting_bad(a, "user", "a string");
-	if (identity_check("the user", acting_node(a, node)->bytes, acting_node(a, node)->length,
+	if (action_node(a, node)->kind != JSON_STRING)
+		return action_bad(a, "user", "a string");
+	if (identity_check("the user", action_node(a, node)->bytes, action_node(a, node)->length,
 		    a->err) < 0)
 		return -1;
-	snprintf(a->user, sizeof a->user, "%.*s", (int)acting_node(a, node)->length,
-		acting_node(a, node)->bytes);
+	snprintf(a->user, sizeof a->user, "%.*s", (int)action_node(a, node)->length,
+		action_node(a, node)->bytes);
 	return 0;
 }
 
-static int take_name(struct acting *a, uint32_t node)
+static int take_name(struct action_context *a, uint32_t node)
 {
-	if (acting_node(a, node)->kind != JSON_STRING)
-		return acting_bad(a, "name", "a string");
-	if (identity_check_tool(acting_node(a, node)->bytes, acting_node(a, node)->length, a->err) <
+	if (action_node(a, node)->kind != JSON_STRING)
+		return action_bad(a, "name", "a string");
+	if (identity_check_tool(action_node(a, node)->bytes, action_node(a, node)->length, a->err) <
 		0)
 		return -1;
-	snprintf(a->name, sizeof a->name, "%.*s", (int)acting_node(a, node)->length,
-		acting_node(a, node)->bytes);
+	snprintf(a->name, sizeof a->name, "%.*s", (int)action_node(a, node)->length,
+		action_node(a, node)->bytes);
 	a->has_name = true;
 	return 0;
 }
 
-static int take_number(struct acting *a, uint32_t node, const char *key, int64_t *out)
+static int take_number(struct action_context *a, uint32_t node, const char *key, int64_t *out)
 {
-	const struct json_node *value = acting_node(a, node);
+	const struct json_node *value = action_node(a, node);
 	const char *text = a->params.text + value->raw;
 	int64_t number = 0;
 
 	if (value->kind != JSON_NUMBER || value->raw_length > 7)
-		return acting_bad(a, key, "a whole number from 1 to 1000000");
+		return action_bad(a, key, "a whole number from 1 to 1000000");
 	for (uint32_t i = 0; i < value->raw_length; i++) {
 		if (text[i] < '0' || text[i] > '9')
-			return acting_bad(a, key, "a whole number from 1 to 1000000");
+			return action_bad(a, key, "a whole number from 1 to 1000000");
 		number = number * 10 + (text[i] - '0');
 	}
 	*out = number;
 	return number >= 1 && number <= PROMOTION_THRESHOLD_MAX
 		? 0
-		: acting_bad(a, key, "a whole number from 1 to 1000000");
+		: action_bad(a, key, "a whole number from 1 to 1000000");
 }
 
-static int take_version(struct acting *a, uint32_t node)
+static int take_version(struct action_context *a, uint32_t node)
 {
 	return take_number(a, node, "version", &a->reference.version);
 }
 
-static int take_threshold(struct acting *a, uint32_t node)
+static int take_threshold(struct action_context *a, uint32_t node)
 {
 	return take_number(a, node, "threshold", &a->threshold);
 }
 
-static int take_hash(struct acting *a, uint32_t node)
+static int take_hash(struct action_context *a, uint32_t node)
 {
-	const struct json_node *value = acting_node(a, node);
+	const struct json_node *value = action_node(a, node);
 	bool good =
 		value->kind == JSON_STRING && value->length >= 8 && value->length < SPEC_HASH_ROOM;
 
@@ -119,13 +120,13 @@ static int take_hash(struct acting *a, uint32_t node)
 		good = (value->bytes[i] >= '0' && value->bytes[i] <= '9') ||
 			(value->bytes[i] >= 'a' && value->bytes[i] <= 'f');
 	if (!good)
-		return acting_bad(a, "hash", "8 to 64 hexadecimal digits, in small letters");
+		return action_bad(a, "hash", "8 to 64 hexadecimal digits, in small letters");
 	snprintf(a->reference.hash, sizeof a->reference.hash, "%.*s", (int)value->length,
 		value->bytes);
 	return 0;
 }
 
-static int take_policy(struct acting *a, uint32_t node)
+static int take_policy(struct action_context *a, uint32_t node)
 {
 	char *word = NULL;
 
@@ -135,44 +136,44 @@ static int take_policy(struct acting *a, uint32_t node)
 	a->has_policy = true;
 	free(word);
 	return a->policy == POLICY_COUNT
-		? acting_bad(a, "policy", "threshold, eager or operator_approval")
+		? action_bad(a, "policy", "threshold, eager or operator_approval")
 		: 0;
 }
 
-static int take_session(struct acting *a, uint32_t node)
+static int take_session(struct action_context *a, uint32_t node)
 {
 	return take_id(a, node, "session", &a->session);
 }
 
-static int take_agent(struct acting *a, uint32_t node)
+static int take_agent(struct action_context *a, uint32_t node)
 {
 	return take_id(a, node, "agent", &a->agent);
 }
 
-static int take_reason(struct acting *a, uint32_t node)
+static int take_reason(struct action_context *a, uint32_t node)
 {
 	return copy_text(a, node, "reason", REASON_MAX, &a->reason);
 }
 
-static int take_cwd(struct acting *a, uint32_t node)
+static int take_cwd(struct action_context *a, uint32_t node)
 {
 	return copy_text(a, node, "cwd", PATH_LENGTH_MAX, &a->cwd);
 }
 
-static int take_keep(struct acting *a, uint32_t node)
+static int take_keep(struct action_context *a, uint32_t node)
 {
-	a->keep = acting_node(a, node)->kind == JSON_TRUE;
+	a->keep = action_node(a, node)->kind == JSON_TRUE;
 	return 0;
 }
 
-static int take_first(struct acting *a, uint32_t node)
+static int take_first(struct action_context *a, uint32_t node)
 {
 	return take_number(a, node, "first", &a->first);
 }
 
 static const struct {
 	const char *key;
-	int (*take)(struct acting *, uint32_t);
+	int (*take)(struct action_context *, uint32_t);
 } PARAMETERS[] = {
 	{ "user", take_user },
 	{ "name", take_name },
@@ -188,7 +189,7 @@ static const struct {
 	{ "first", take_first },
 };
 
-int acting_take_parameters(struct acting *a)
+int action_take_parameters(struct action_context *a)
 {
 	if (json_tree_read(&a->params, a->request->params, a->request->length) < 0)
 		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, errno,
@@ -196,7 +197,7 @@ int acting_take_parameters(struct acting *a)
 	for (size_t i = 0; i < sizeof PARAMETERS / sizeof *PARAMETERS; i++) {
 		uint32_t node = json_tree_member(&a->params, 0, PARAMETERS[i].key);
 
-		if (node && acting_node(a, node)->kind != JSON_NULL &&
+		if (node && action_node(a, node)->kind != JSON_NULL &&
 			PARAMETERS[i].take(a, node) < 0)
 			return -1;
 	}

@@ -34,7 +34,7 @@
 #define TOUCHED_MOST 500
 #define NAME_MOST 1024
 
-struct performance {
+struct tool_run {
 	struct options options;
 	struct record result;
 	const struct spec *spec;
@@ -46,7 +46,7 @@ struct performance {
 
 /* ---- what both need ---- */
 
-static int set_number(struct performance *p, const char *name, double value, struct error *err)
+static int set_number(struct tool_run *p, const char *name, double value, struct error *err)
 {
 	char text[40];
 
@@ -55,9 +55,9 @@ static int set_number(struct performance *p, const char *name, double value, str
 }
 
 /* The options of the request, then those that are the tool's. */
-static int take_options(struct acting *a, struct performance *p)
+static int take_options(struct action_context *a, struct tool_run *p)
 {
-	struct json_slice profile = acting_raw(a, "options");
+	struct json_slice profile = action_raw(a, "options");
 
 	options_init(&p->options, FOR_EXEC);
 	if (profile.text &&
@@ -81,7 +81,7 @@ static int take_options(struct acting *a, struct performance *p)
 static void keep_touched(
 	void *context, const char *kind, bool refused, const char *name, size_t length)
 {
-	struct performance *p = context;
+	struct tool_run *p = context;
 	struct touched *t = p->touched;
 	_cleanup_free_ char *what = NULL;
 
@@ -99,7 +99,7 @@ static void keep_touched(
 		t[p->touched_count++] = (struct touched){ kind, steal_pointer(what), 1 };
 }
 
-static int execute(struct acting *a, struct performance *p)
+static int execute(struct action_context *a, struct tool_run *p)
 {
 	const struct program program = { .kind = PROGRAM_BODY,
 		.text = p->spec->implementation,
@@ -118,10 +118,10 @@ static int execute(struct acting *a, struct performance *p)
 		    : -1;
 }
 
-static int begin(struct acting *a, struct performance *p, const struct spec *spec,
+static int begin(struct action_context *a, struct tool_run *p, const struct spec *spec,
 	enum command_set set, unsigned flags)
 {
-	*p = (struct performance){ .spec = spec, .set = set, .flags = flags };
+	*p = (struct tool_run){ .spec = spec, .set = set, .flags = flags };
 	if (record_init(&p->result, a->err) < 0)
 		return -1;
 	if (a->request->execution_id)
@@ -130,7 +130,7 @@ static int begin(struct acting *a, struct performance *p, const struct spec *spe
 	return 0;
 }
 
-static void end(struct performance *p)
+static void end(struct tool_run *p)
 {
 	options_free(&p->options);
 	record_free(&p->result);
@@ -150,7 +150,7 @@ static char *error_line(const struct record *r)
  * The name that a specification says it has, when it is one; for the events of one that was
  * refused.
  */
-static void guess_name(struct acting *a, struct json_slice spec)
+static void guess_name(struct action_context *a, struct json_slice spec)
 {
 	char name[IDENTITY_ROOM];
 	struct error ignored = ERROR_INIT;
@@ -161,15 +161,15 @@ static void guess_name(struct acting *a, struct json_slice spec)
 		memcpy(a->name, name, sizeof name);
 }
 
-static int emit_refused(struct acting *a, bool by_validation)
+static int emit_refused(struct action_context *a, bool by_validation)
 {
-	struct tool_event t = acting_event(a, NULL);
+	struct tool_event t = action_event(a, NULL);
 
 	t.reason = a->err->context;
 	/* The cause first. */
 	if (by_validation)
-		acting_emit(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
-	acting_emit(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
+		action_emit(a, EVENT_TYPE_VALIDATION_REJECTED, &t);
+	action_emit(a, EVENT_TYPE_TOOL_SPAWN_FAILED, &t);
 	return -1;
 }
 
@@ -177,7 +177,7 @@ static int emit_refused(struct acting *a, bool by_validation)
  * Validates the implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in
  * the answer's data.
  */
-static int validate(struct acting *a, struct performance *p)
+static int validate(struct action_context *a, struct tool_run *p)
 {
 	char *line;
 
@@ -193,9 +193,9 @@ static int validate(struct acting *a, struct performance *p)
 	return -1;
 }
 
-int acting_validate(struct acting *a, const struct spec *spec)
+int action_validate(struct action_context *a, const struct spec *spec)
 {
-	struct performance p;
+	struct tool_run p;
 	int status = begin(a, &p, spec, FOR_TOOL_SPAWN, EXECUTE_VALIDATE_ONLY) < 0
 		? -1
 		: validate(a, &p);
@@ -204,7 +204,7 @@ int acting_validate(struct acting *a, const struct spec *spec)
 	return status;
 }
 
-static int keep(struct acting *a, const struct spec *spec, const struct record *validation)
+static int keep(struct action_context *a, const struct spec *spec, const struct record *validation)
 {
 	const struct spawning s = { .spec = spec,
 		.has_policy = a->has_policy,
@@ -221,10 +221,10 @@ static int keep(struct acting *a, const struct spec *spec, const struct record *
 
 	if (versions_spawn(&a->store, &s, &item, &is_new, a->err) < 0)
 		return emit_refused(a, false);
-	t = acting_event(a, &item);
+	t = action_event(a, &item);
 	if (is_new)
-		acting_emit(a, EVENT_TYPE_TOOL_SPAWNED, &t);
-	if (acting_write_item(a, item.id) < 0)
+		action_emit(a, EVENT_TYPE_TOOL_SPAWNED, &t);
+	if (action_write_item(a, item.id) < 0)
 		return -1;
 	json_key(&a->w, "new");
 	json_bool(&a->w, is_new);
@@ -241,10 +241,10 @@ static int keep(struct acting *a, const struct spec *spec, const struct record *
 	return 0;
 }
 
-int action_spawn(struct acting *a)
+int action_spawn(struct action_context *a)
 {
-	struct json_slice text = acting_raw(a, "spec");
-	struct performance p;
+	struct json_slice text = action_raw(a, "spec");
+	struct tool_run p;
 	struct spec spec;
 	int status = -1;
 
@@ -271,20 +271,20 @@ int action_spawn(struct acting *a)
 
 /* ---- call ---- */
 
-static void emit_call(
-	struct acting *a, const struct item *item, const struct performance *p, const char *error)
+static void emit_call(struct action_context *a, const struct item *item, const struct tool_run *p,
+	const char *error)
 {
-	struct tool_event t = acting_event(a, item);
+	struct tool_event t = action_event(a, item);
 
 	t.subject = p->result.execution_id;
 	t.duration_us = p->result.duration_us;
 	t.error = error;
-	acting_emit(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
+	action_emit(a, error ? EVENT_TYPE_TOOL_FAILED : EVENT_TYPE_TOOL_COMPLETED, &t);
 }
 
-static void emit_step(struct acting *a, const struct item *item, enum promotion_step step)
+static void emit_step(struct action_context *a, const struct item *item, enum promotion_step step)
 {
-	struct tool_event t = acting_event(a, item);
+	struct tool_event t = action_event(a, item);
 	char who[40], reason[80];
 
 	snprintf(who, sizeof who, "policy:%s", promotion_policy_word(item->policy));
@@ -292,11 +292,11 @@ static void emit_step(struct acting *a, const struct item *item, enum promotion_
 	t.by = who;
 	t.reason = reason;
 	if (step != STEP_NONE)
-		acting_emit(a,
+		action_emit(a,
 			step == STEP_WAIT ? EVENT_TYPE_TOOL_PENDING : EVENT_TYPE_TOOL_PROMOTED, &t);
 }
 
-static int write_call(struct acting *a, const struct performance *p, const struct item *item)
+static int write_call(struct action_context *a, const struct tool_run *p, const struct item *item)
 {
 	struct buffer record = BUFFER_INIT;
 
@@ -314,14 +314,14 @@ static int write_call(struct acting *a, const struct performance *p, const struc
 		return 0;
 	}
 	json_open_object(&a->w);
-	if (acting_write_item(a, item->id) < 0)
+	if (action_write_item(a, item->id) < 0)
 		return -1;
 	json_close_object(&a->w);
 	return 0;
 }
 
 /* Runs it, counts it, emits its events, in this order. */
-static int run_and_count(struct acting *a, struct performance *p, const struct item *called)
+static int run_and_count(struct action_context *a, struct tool_run *p, const struct item *called)
 {
 	struct run run = { .execution_id = p->result.execution_id };
 	enum promotion_step step = STEP_NONE;
@@ -349,9 +349,9 @@ static int run_and_count(struct acting *a, struct performance *p, const struct i
 	return status;
 }
 
-static int take_arguments(struct acting *a, struct performance *p)
+static int take_arguments(struct action_context *a, struct tool_run *p)
 {
-	struct json_slice args = acting_raw(a, "args");
+	struct json_slice args = action_raw(a, "args");
 	char *text;
 	int status;
 
@@ -370,9 +370,9 @@ static int take_arguments(struct acting *a, struct performance *p)
 				    strlen(p->options.args_json), a->err);
 }
 
-int action_call(struct acting *a)
+int action_call(struct action_context *a)
 {
-	struct performance p;
+	struct tool_run p;
 	struct item item;
 	struct spec spec;
 	int status = -1;

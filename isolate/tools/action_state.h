@@ -8,7 +8,7 @@
 #include "isolate/tools/versions.h"
 #include "isolate/tools/tool_record.h"
 
-struct acting {
+struct action_context {
 	const struct action_request *request;
 	struct action_answer *answer;
 	struct error *err;
@@ -26,31 +26,31 @@ struct acting {
 };
 
 /* Reads the parameters of the request. Returns 0, or -1 with BAD_OPTION or IDENTITY_REFUSED. */
-int acting_take_parameters(struct acting *a);
+int action_take_parameters(struct action_context *a);
 
 /* A node of the parameters; and BAD_OPTION for one: "KEY must be WHAT". Returns -1. */
-const struct json_node *acting_node(const struct acting *a, uint32_t node);
-int acting_bad(struct acting *a, const char *key, const char *what);
+const struct json_node *action_node(const struct action_context *a, uint32_t node);
+int action_bad(struct action_context *a, const char *key, const char *what);
 
 /* The text of a parameter as it stands, or text NULL. */
-struct json_slice acting_raw(const struct acting *a, const char *key);
+struct json_slice action_raw(const struct action_context *a, const char *key);
 
 /* An event with the fields that every event of this action has. */
-struct tool_event acting_event(const struct acting *a, const struct item *item);
+struct tool_event action_event(const struct action_context *a, const struct item *item);
 
 /* Emits one event to the descriptor of the request. */
-void acting_emit(const struct acting *a, enum event_type type, const struct tool_event *t);
+void action_emit(const struct action_context *a, enum event_type type, const struct tool_event *t);
 
 /*
  * Validates an implementation in a sandbox. Returns 0, or -1 with TOOL_REFUSED and the record in
  * the answer's data, or with what kept it from being validated.
  */
-int acting_validate(struct acting *a, const struct spec *spec);
+int action_validate(struct action_context *a, const struct spec *spec);
 
 /* Writes the members of an item into the answer. Returns 0 or -1. */
-int acting_write_item(struct acting *a, int64_t id);
+int action_write_item(struct action_context *a, int64_t id);
 
-int action_spawn(struct acting *a);
-int action_call(struct acting *a);
+int action_spawn(struct action_context *a);
+int action_call(struct action_context *a);
 
 #endif
