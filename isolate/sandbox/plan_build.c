@@ -29,6 +29,7 @@
 #include "isolate/base/trace.h"
 #include "isolate/base/locate.h"
 #include "isolate/init/privileges.h"
+#include "isolate/runner/bootstrap.h"
 #include "isolate/sandbox/interpreter.h"
 #include "isolate/sandbox/limits_from_options.h"
 #include "isolate/sandbox/plan_view.h"
@@ -38,16 +39,6 @@
 #define RUNNER_DIRECTORY "/run/cordon/runner"
 #define SCRIPT_DIRECTORY "/run/cordon/script"
 #define ROOT_BYTES (4u << 20)
-
-static const char BOOT[] = "import sys\n"
-			   "if sys.version_info < (3, 9): sys.stderr.write('Python %d.%d is older "
-			   "than 3.9' % sys.version_info[:2]); sys.exit(79)\n"
-			   "sys.path.insert(0, sys.argv[1])\n"
-			   "try: import _cordon\n"
-			   "except ImportError as e: sys.stderr.write(str(e)); sys.exit(78)\n"
-			   "del sys.path[0]\n"
-			   "if sys.argv[3:]: import os; os.unlink(_cordon.__file__)\n"
-			   "_cordon.serve(3, sys.argv[2])\n";
 
 static const char *base_name(const char *path)
 {
@@ -258,7 +249,7 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 	}
 	plan_add_argument(b, "-IS");
 	plan_add_argument(b, "-c");
-	plan_add_argument(b, BOOT);
+	plan_add_argument(b, RUNNER_BOOTSTRAP);
 	plan_add_argument(b, directory);
 	join(&preload, &in->options->preload);
 	plan_add_argument(b, preload.length ? preload.data : "");

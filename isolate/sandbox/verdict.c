@@ -19,11 +19,9 @@
 #include <sys/wait.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/runner/bootstrap.h"
 #include "isolate/wire/limits.h"
 #include "isolate/base/text.h"
-
-/* Exit statuses of the runner's start-up code (plan_build.c). */
-enum { RUNNER_NOT_LOADED = 78, PYTHON_TOO_OLD = 79 };
 
 void verdict_usage(struct record *r, const struct report *ended)
 {
@@ -160,23 +158,19 @@ static void say_not_executed(const struct verdict_facts *f, struct record *r)
 static int runner_failure(const struct verdict_facts *f, struct error *err)
 {
 	_cleanup_buffer_ struct buffer words = BUFFER_INIT;
-	int code = f->outer_status >= 0 && WIFEXITED(f->outer_status) ? WEXITSTATUS(f->outer_status)
-								      : -1;
-	int status;
+	const struct buffer *said = f->last_words;
+	bool is_status = f->outer_status >= 0 && WIFEXITED(f->outer_status);
+	int code = is_status ? WEXITSTATUS(f->outer_status) : -1;
+	const char *reason = code == RUNNER_PYTHON_TOO_OLD ? "it is too old" : "it gave no reason";
 
-	text_visible(&words, f->last_words->data,
-		f->last_words->length < 300 ? f->last_words->length : 300, TEXT_ONE_LINE);
+	text_visible(&words, said->data, said->length < 300 ? said->length : 300, TEXT_ONE_LINE);
+	if (words.length)
+		reason = words.data;
 	if (code == RUNNER_NOT_LOADED)
-		status =
-			error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s",
-				f->command, words.length ? words.data : "it gave no reason");
-	else
-		status = error_set(err, FAILURE_INTERPRETER_MISSING, 0,
-			"%s did not start as a Python interpreter: %s", f->command,
-			words.length                     ? words.data
-				: code == PYTHON_TOO_OLD ? "it is too old"
-							 : "it ended without a word");
-	return status;
+		return error_set(err, FAILURE_RUNNER_BROKEN, 0, "%s could not load the runner: %s",
+			f->command, reason);
+	return error_set(err, FAILURE_INTERPRETER_MISSING, 0,
+		"%s did not start as a Python interpreter: %s", f->command, reason);
 }
 
 int verdict_reach(const struct verdict_facts *f, struct record *r, struct error *err)
