@@ -40,13 +40,13 @@ static int open_device(struct error *err)
 		"opening /dev/fuse: load the module (modprobe fuse), or pass the device on");
 }
 
-static int configure(int context, int device, const struct confine_limits *limits)
+static int configure(int context, int device, uid_t owner, gid_t group)
 {
 	char number[16], uid[16], gid[16];
 
 	snprintf(number, sizeof number, "%d", device);
-	snprintf(uid, sizeof uid, "%u", (unsigned)limits->uid);
-	snprintf(gid, sizeof gid, "%u", (unsigned)limits->gid);
+	snprintf(uid, sizeof uid, "%u", (unsigned)owner);
+	snprintf(gid, sizeof gid, "%u", (unsigned)group);
 	/*
 	 * allow_other means everybody in this user namespace and those below it: the runner's
 	 * executions have their own.
@@ -63,7 +63,7 @@ static int configure(int context, int device, const struct confine_limits *limit
 		: -1;
 }
 
-static int mount_here(int pidfd, const struct confine_limits *limits, int fds[2], struct error *err)
+static int mount_here(int pidfd, uid_t owner, gid_t group, int fds[2], struct error *err)
 {
 	int context;
 
@@ -77,7 +77,7 @@ static int mount_here(int pidfd, const struct confine_limits *limits, int fds[2]
 	if (context < 0)
 		return error_set(
 			err, FAILURE_FUSE_UNAVAILABLE, errno, "making a file system of type fuse");
-	if (configure(context, fds[0], limits) != 0)
+	if (configure(context, fds[0], owner, group) != 0)
 		return error_set(err, FAILURE_FUSE_UNAVAILABLE, errno,
 			"making the view's file system in a user namespace");
 	fds[1] = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -87,8 +87,7 @@ static int mount_here(int pidfd, const struct confine_limits *limits, int fds[2]
 	return 0;
 }
 
-int mounter_mount(
-	int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err)
+int mounter_mount(int pidfd, uid_t owner, gid_t group, int *device, int *mount, struct error *err)
 {
 	struct error inner = ERROR_INIT;
 	int pair[2], fds[2] = { -1, -1 };
@@ -101,7 +100,7 @@ int mounter_mount(
 			err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the view's sockets");
 	child = fork();
 	if (child == 0) {
-		bool made = mount_here(pidfd, limits, fds, &inner) == 0;
+		bool made = mount_here(pidfd, owner, group, fds, &inner) == 0;
 
 		message_send(pair[1], &inner, sizeof inner, fds, made ? 2 : 0);
 		_exit(0);

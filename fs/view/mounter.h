@@ -11,17 +11,16 @@
 #define CORDON_FS_VIEW_MOUNTER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "isolate/base/error.h"
-#include "isolate/wire/limits.h"
 
 /*
- * pidfd: a process in the namespaces of the sandbox; limits: the ids of its program. Returns 0 with
- * *device (the FUSE descriptor) and *mount (a detached mount), or -1 with FUSE_UNAVAILABLE. For a
- * process with one thread.
+ * pidfd: a process in the namespaces of the sandbox; owner and group: the ids of its program.
+ * Returns 0 with *device (the FUSE descriptor) and *mount (a detached mount), or -1 with
+ * FUSE_UNAVAILABLE. For a process with one thread.
  */
-int mounter_mount(
-	int pidfd, const struct confine_limits *limits, int *device, int *mount, struct error *err);
+int mounter_mount(int pidfd, uid_t owner, gid_t group, int *device, int *mount, struct error *err);
 
 /*
  * Other host paths of a named object: where else its file system is mounted. proc_pid_mountinfo(5).

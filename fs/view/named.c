@@ -30,7 +30,7 @@
 
 struct check {
 	struct view *v;
-	const struct plan *p;
+	const struct view_config *config;
 	char *const *paths;
 	/* the rules that hide, as they are matched and as they were written */
 	struct policy *hides, *typed;
@@ -83,7 +83,7 @@ static char *absolute(const char *source)
  */
 static bool is_shown_otherwise(const struct check *c, uint32_t i, const char *path, uint16_t depth)
 {
-	for (uint32_t other = 0; other < c->p->binds.count; other++) {
+	for (uint32_t other = 0; other < c->config->trees.count; other++) {
 		const char *root = c->paths[other];
 		size_t length = root ? strlen(root) : 0;
 		char *typed;
@@ -95,7 +95,7 @@ static bool is_shown_otherwise(const struct check *c, uint32_t i, const char *pa
 			continue;
 		for (const char *slash = root; *slash; slash++)
 			at += *slash == '/';
-		typed = absolute(plan_string(c->p, plan_binds(c->p)[other].source));
+		typed = absolute(packed_string(c->config, config_trees(c->config)[other].source));
 		same = typed && strcmp(typed, root) == 0;
 		free(typed);
 		if (same && at >= depth)
@@ -173,7 +173,7 @@ static int check_alias(void *argument, const char *path)
 /* The directories around a file, for its other names. */
 static int add_around(struct check *c, const char *path)
 {
-	const char *home = plan_string(c->p, c->p->directory);
+	const char *home = packed_string(c->config, c->config->home);
 	char directory[PATH_MAX];
 
 	if (strlen(path) >= sizeof directory)
@@ -230,27 +230,30 @@ static int check_names(
 		policy_rule_pattern(c->v->policy, policy_rule_shown(c->v->policy, rule)));
 }
 
-int named_check(struct view *v, const struct plan *p, char *const *paths, struct error *err)
+int named_check(
+	struct view *v, const struct view_config *config, char *const *paths, struct error *err)
 {
-	struct check c = { v, p, paths, policy_only_hides(v->policy), config_hides(p), err };
+	struct check c = { v, config, paths, policy_only_hides(v->policy), config_hides(config),
+		err };
 	int status = c.hides && c.typed
 		? 0
 		: error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up the rules");
 
-	for (uint32_t i = 0; status == 0 && i < p->binds.count; i++) {
-		const struct plan_bind *tree = &plan_binds(p)[i];
+	for (uint32_t i = 0; status == 0 && i < config->trees.count; i++) {
+		const struct config_tree *tree = &config_trees(config)[i];
+		const char *source = packed_string(config, tree->source);
 		struct policy_verdict hidden;
 
 		if (!paths[i] || (tree->flags & CONFIG_TREE_RUNTIME))
 			continue;
 		hidden = hidden_by(&c, i, paths[i]);
-		status = check_link(&c, i, plan_string(p, tree->source), &hidden);
+		status = check_link(&c, i, source, &hidden);
 		if (status == 0)
 			status = mountinfo_paths(v->trees[i].fd, paths[i], &v->trees[i].bound,
 				&v->trees[i].has_mounts, check_alias,
-				&(struct alias){ &c, i, plan_string(p, tree->source) });
+				&(struct alias){ &c, i, source });
 		if (status == 0)
-			status = check_names(&c, i, plan_string(p, tree->source), &hidden);
+			status = check_names(&c, i, source, &hidden);
 	}
 	policy_free(c.hides);
 	policy_free(c.typed);

@@ -18,7 +18,8 @@
  * Judges the named trees of a view that has them, its rules and its anchors. paths: of the trees,
  * without links. 0, or -1 with BAD_OPTION.
  */
-int named_check(struct view *v, const struct plan *p, char *const *paths, struct error *err);
+int named_check(
+	struct view *v, const struct view_config *config, char *const *paths, struct error *err);
 
 /*
  * Whether each stand-in (--mask) can stand in for something.

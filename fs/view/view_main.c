@@ -45,7 +45,7 @@
 #define ENOUGH_FILES 65536
 
 struct start {
-	const struct plan *config;
+	const struct view_config *config;
 	int pidfd, device, mount;
 	bool other_user; /* the program is another user than the caller */
 	struct view *view;
@@ -67,8 +67,8 @@ static char *name_of(int fd)
 
 static int open_tree_root(struct start *s, uint32_t i)
 {
-	const struct plan_bind *tree = &plan_binds(s->config)[i];
-	const char *source = plan_string(s->config, tree->source);
+	const struct config_tree *tree = &config_trees(s->config)[i];
+	const char *source = packed_string(s->config, tree->source);
 	struct stat st;
 	int fd = open(source, O_PATH | O_CLOEXEC);
 
@@ -96,15 +96,15 @@ static int open_tree_root(struct start *s, uint32_t i)
 
 static int check_trees(struct start *s)
 {
-	const struct plan *p = s->config;
+	const struct view_config *c = s->config;
 
-	for (uint32_t i = 0; i < p->binds.count; i++) {
+	for (uint32_t i = 0; i < c->trees.count; i++) {
 		struct policy_verdict verdict;
 
 		if (s->trees[i] < 0)
 			continue;
-		verdict = policy_decide(
-			s->view->policy, s->paths[i], plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME);
+		verdict = policy_decide(s->view->policy, s->paths[i],
+			config_trees(c)[i].flags & CONFIG_TREE_RUNTIME);
 		if (verdict.decision == POLICY_HIDE || verdict.decision == POLICY_WALK)
 			return error_set(&s->error, FAILURE_BAD_OPTION, 0,
 				"%s is named to be shown, and hidden by %s (%s): of two equal "
@@ -118,10 +118,11 @@ static int check_trees(struct start *s)
 
 static int fill_view(struct start *s)
 {
-	const struct plan *p = s->config;
+	const struct view_config *c = s->config;
+	const struct config_place *places = packed_rows(c, c->places);
 
-	for (uint32_t i = 0; i < p->binds.count; i++) {
-		bool runtime = plan_binds(p)[i].flags & CONFIG_TREE_RUNTIME;
+	for (uint32_t i = 0; i < c->trees.count; i++) {
+		bool runtime = config_trees(c)[i].flags & CONFIG_TREE_RUNTIME;
 		int number = s->trees[i] < 0
 			? view_skip_tree(s->view)
 			: view_add_tree(s->view, s->trees[i], s->paths[i], runtime);
@@ -130,19 +131,16 @@ static int fill_view(struct start *s)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, 0,
 				"taking up the named trees (at most %d)", VIEW_TREES_MAX);
 	}
-	for (uint32_t i = 0; i < p->copies.count; i++) {
-		const struct plan_copy *place = &plan_copies(p)[i];
-
-		if (view_add_place(
-			    s->view, place->fd_index, plan_string(p, place->name), place->mode) < 0)
+	for (uint32_t i = 0; i < c->places.count; i++)
+		if (view_add_place(s->view, places[i].tree, packed_string(c, places[i].path),
+			    places[i].is_directory) < 0)
 			return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
 				"taking up the places to mount on");
-	}
-	if (anchors_find(s->view, plan_string(p, p->directory), s->other_user) < 0)
+	if (anchors_find(s->view, packed_string(c, c->home), s->other_user) < 0)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
 			"looking for what is hidden beside the named trees");
 	if (check_trees(s) < 0 || masked_check(s->view, &s->error) < 0 ||
-		named_check(s->view, p, s->paths, &s->error) < 0)
+		named_check(s->view, c, s->paths, &s->error) < 0)
 		return -1;
 	/* What only the caller can see is gone through while this process is the caller. */
 	if (s->other_user && policy_hides_anything(s->view->policy) &&
@@ -153,23 +151,23 @@ static int fill_view(struct start *s)
 
 static int make_view(struct start *s)
 {
-	const struct plan *p = s->config;
+	const struct view_config *c = s->config;
 	struct policy *policy;
 	struct event_sink *events;
 
-	s->paths = calloc(p->binds.count + 1, sizeof *s->paths);
-	s->trees = calloc(p->binds.count + 1, sizeof *s->trees);
+	s->paths = calloc(c->trees.count + 1, sizeof *s->paths);
+	s->trees = calloc(c->trees.count + 1, sizeof *s->trees);
 	if (!s->paths || !s->trees)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
 			"taking up the named trees");
-	for (uint32_t i = 0; i < p->binds.count; i++)
+	for (uint32_t i = 0; i < c->trees.count; i++)
 		if (open_tree_root(s, i) < 0)
 			return -1;
-	policy = config_policy(p, s->paths, &s->error);
+	policy = config_policy(c, s->paths, &s->error);
 	if (!policy)
 		return -1;
-	events = event_sink_new(HELPER_CONTROL, p->body_flags & CONFIG_SEND_OPENS);
-	s->view = events ? view_new(policy, events, p->limits.uid, p->limits.gid) : NULL;
+	events = event_sink_new(HELPER_CONTROL, c->flags & CONFIG_SEND_OPENS);
+	s->view = events ? view_new(policy, events, c->owner_uid, c->owner_gid) : NULL;
 	if (!s->view)
 		return error_set(&s->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "making the view");
 	s->view->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -196,7 +194,7 @@ static bool write_map(pid_t pid, const char *file, uint32_t id)
  * A user namespace in which root and the program's ids mean the same as outside. Only a process
  * outside may map two ids, so a child that stays behind does it, once this one is inside.
  */
-static int unshare_mapped(const struct plan *p)
+static int unshare_mapped(const struct view_config *c)
 {
 	pid_t parent = getpid(), child;
 	int ends[2], status = -1, how;
@@ -207,8 +205,8 @@ static int unshare_mapped(const struct plan *p)
 	child = fork();
 	if (child == 0) {
 		close(ends[1]);
-		_exit(read(ends[0], &byte, 1) == 1 && write_map(parent, "uid_map", p->inside_uid) &&
-					write_map(parent, "gid_map", p->inside_gid)
+		_exit(read(ends[0], &byte, 1) == 1 && write_map(parent, "uid_map", c->server_uid) &&
+					write_map(parent, "gid_map", c->server_gid)
 				? 0
 				: 1);
 	}
@@ -262,10 +260,10 @@ static void raise_descriptors(struct view *v)
 
 static int confine(struct start *s)
 {
-	const struct plan *p = s->config;
+	const struct view_config *c = s->config;
 	uint32_t layers = 0;
 
-	if (s->other_user && privileges_become(p->inside_uid, p->inside_gid, &s->error) < 0)
+	if (s->other_user && privileges_become(c->server_uid, c->server_gid, &s->error) < 0)
 		return -1;
 	if (privileges_drop(&layers, &s->error) < 0 ||
 		privileges_die_with(HELPER_CONTROL, &s->error) < 0)
@@ -289,12 +287,13 @@ static int set_up(struct start *s)
 	if (message_receive(HELPER_CONTROL, &byte, 1, fds, 2, &count) <= 0 || count != 2)
 		return error_set(&s->error, FAILURE_INTERNAL, errno,
 			"receiving the configuration of the view");
-	s->config = plan_open(fds[0], &s->error);
+	s->config = config_open(fds[0], &s->error);
 	close(fds[0]);
 	if (!s->config)
 		return -1;
-	s->other_user = s->config->inside_uid != getuid();
-	if (mounter_mount(fds[1], &s->config->limits, &s->device, &s->mount, &s->error) < 0 ||
+	s->other_user = s->config->server_uid != getuid();
+	if (mounter_mount(fds[1], s->config->owner_uid, s->config->owner_gid, &s->device, &s->mount,
+		    &s->error) < 0 ||
 		leave_mounts(s) < 0 || make_view(s) < 0)
 		return -1;
 	close(fds[1]);

@@ -70,13 +70,15 @@ static int receive_plan(struct setup *s)
 
 static int copy_in(struct setup *s)
 {
+	const struct plan_copy *copies = packed_rows(s->plan, s->plan->copies);
+
 	for (uint32_t i = 0; i < s->plan->copies.count; i++) {
-		const struct plan_copy *copy = &plan_copies(s->plan)[i];
+		const struct plan_copy *copy = &copies[i];
 
 		if (copy->fd_index >= s->fd_count)
 			return error_set(
 				&s->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
-		if (workspace_copy_in(s->workspace, plan_string(s->plan, copy->name),
+		if (workspace_copy_in(s->workspace, packed_string(s->plan, copy->name),
 			    s->fds[copy->fd_index], copy->mode, &s->error) < 0)
 			return -1;
 	}
@@ -139,7 +141,7 @@ static int make_workspace(struct setup *s, const char *directory)
 /* Tier subprocess: no namespaces, the host's files. */
 static int set_up_process(struct setup *s)
 {
-	const char *directory = plan_string(s->plan, s->plan->workspace);
+	const char *directory = packed_string(s->plan, s->plan->workspace);
 
 	if (make_workspace(s, directory) < 0 ||
 		guard_split(HELPER_CONTROL, directory, &s->error) < 0)
@@ -207,7 +209,7 @@ static int report_error(struct setup *s)
 static void remove_workspace(struct setup *s)
 {
 	if (workspace_empty(s->workspace) == 0)
-		rmdir(plan_string(s->plan, s->plan->workspace));
+		rmdir(packed_string(s->plan, s->plan->workspace));
 }
 
 static int run(struct setup *s)

@@ -97,10 +97,10 @@ static int confine_child(struct program_start *s)
 	if (setsid() < 0 || (s->terminal >= 0 && take_terminal(s->terminal) < 0))
 		return error_set(&s->error, FAILURE_INTERNAL, errno,
 			"giving the program a session and a terminal of its own");
-	if (chdir(plan_string(p, p->directory)) != 0 &&
-		(p->otherwise.length == 0 || chdir(plan_string(p, p->otherwise)) != 0))
+	if (chdir(packed_string(p, p->directory)) != 0 &&
+		(p->otherwise.length == 0 || chdir(packed_string(p, p->otherwise)) != 0))
 		return error_set(&s->error, FAILURE_PATH_MISSING, errno,
-			"entering the working directory %s", plan_string(p, p->directory));
+			"entering the working directory %s", packed_string(p, p->directory));
 	if (runner_fd >= 0 && runner_fd != RUNNER_FD &&
 		(runner_fd = dup2(runner_fd, RUNNER_FD)) < 0)
 		return error_set(
@@ -161,17 +161,17 @@ static int child_main(void *argument)
 
 	reap_unblock_signals();
 	if (confine_child(s) == 0)
-		s->exec_errno = execute(c, plan_string(s->plan, s->plan->command));
+		s->exec_errno = execute(c, packed_string(s->plan, s->plan->command));
 	_exit(127);
 }
 
 /* A NULL-terminated vector over a table of texts; the strings stay in the plan. */
-static char **vector_of(const struct plan *p, struct plan_table table)
+static char **vector_of(const struct plan *p, struct packed_table table)
 {
 	char **vector = calloc((size_t)table.count + 1, sizeof *vector);
 
 	for (uint32_t i = 0; vector && i < table.count; i++)
-		vector[i] = (char *)plan_row_text(p, table, i);
+		vector[i] = (char *)packed_row_string(p, table, i);
 	return vector;
 }
 

@@ -69,7 +69,7 @@ struct source {
 static int open_source(
 	const struct plan *p, const struct plan_bind *bind, struct source *s, struct error *err)
 {
-	const char *path = plan_string(p, bind->source);
+	const char *path = packed_string(p, bind->source);
 	bool like_host = bind->flags & PLAN_BIND_LIKE_HOST;
 	int fd = open(path, O_PATH | O_CLOEXEC | (like_host ? O_NOFOLLOW : 0)), status = 0;
 	char target[PATH_MAX];
@@ -155,7 +155,7 @@ static int attach_source(int root, const char *target, struct source *s, struct 
 static int take_from_view(const struct plan *p, const struct plan_bind *bind, struct source *s,
 	struct root_output *out, struct error *err)
 {
-	const char *what = plan_string(p, bind->source);
+	const char *what = packed_string(p, bind->source);
 
 	if (!s->of_view)
 		return 0;
@@ -264,24 +264,24 @@ static bool was_replaced(const struct plan_bind *bind, struct error *err)
 static int fill(int root, const struct plan *p, const int *fds, struct source *sources,
 	int *devices, struct root_output *out, struct error *err)
 {
+	const struct plan_file *files = packed_rows(p, p->files);
+	const struct plan_bind *binds = packed_rows(p, p->binds);
+
 	if (furnish(root, devices, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < p->files.count; i++) {
-		const struct plan_file *file = &plan_files(p)[i];
-
-		if (make_file(root, plan_string(p, file->path), plan_string(p, file->content),
-			    file->content.length, err) < 0)
+	for (uint32_t i = 0; i < p->files.count; i++)
+		if (make_file(root, packed_string(p, files[i].path),
+			    packed_string(p, files[i].content), files[i].content.length, err) < 0)
 			return -1;
-	}
 	if (mounts_private(root, &p->limits, err) < 0)
 		return -1;
 	if (p->view_fd_index >= 0 && view_stage(root, fds[p->view_fd_index], err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < p->binds.count; i++)
-		if (take_from_view(p, &plan_binds(p)[i], &sources[i], out, err) < 0 ||
-			(attach_source(root, plan_string(p, plan_binds(p)[i].target), &sources[i],
-				 err) < 0 &&
-				!was_replaced(&plan_binds(p)[i], err)))
+		if (take_from_view(p, &binds[i], &sources[i], out, err) < 0 ||
+			(attach_source(root, packed_string(p, binds[i].target), &sources[i], err) <
+					0 &&
+				!was_replaced(&binds[i], err)))
 			return -1;
 	return p->view_fd_index >= 0 ? view_unstage(err) : 0;
 }
@@ -289,6 +289,7 @@ static int fill(int root, const struct plan *p, const int *fds, struct source *s
 int root_build(const struct plan *p, const int *fds, struct root_output *out, uint32_t *layers,
 	struct error *err)
 {
+	const struct plan_bind *binds = packed_rows(p, p->binds);
 	struct source *sources = calloc(p->binds.count + 1, sizeof *sources);
 	int devices[DEVICE_COUNT], tree, root = -1, workspace = -1;
 	char options[64];
@@ -302,7 +303,7 @@ int root_build(const struct plan *p, const int *fds, struct root_output *out, ui
 		goto out;
 	for (uint32_t i = 0; i < p->binds.count; i++) {
 		sources[i].tree = -1;
-		if (open_source(p, &plan_binds(p)[i], &sources[i], err) < 0)
+		if (open_source(p, &binds[i], &sources[i], err) < 0)
 			goto out;
 	}
 	if (open_devices(devices, err) < 0 ||

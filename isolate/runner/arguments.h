@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_ARGUMENTS_H
 
 #include "isolate/runner/validator/python.h"
-#include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 
 /*
  * The dict that a JSON object stands for (an empty text is {}): a new reference, or NULL with an

@@ -8,7 +8,7 @@
  * calls nothing of the body's. What the body left behind is kept, not torn down: its destructors
  * would run after its answer, and the process ends anyway.
  */
-#include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 #include "isolate/runner/validator/python.h"
 
 #include "isolate/base/json_write.h"
@@ -29,6 +29,7 @@ enum { REPORT_RESERVE = 1024 * 1024, REPORT_BUFFER = 64 * 1024, ERROR_MOST = 16 
 
 struct execution {
 	const struct body_request *request;
+	bool (*decided)(enum body_decision decision);
 	struct body_reply *reply;
 	struct program program;
 	PyObject *streams[2]; /* sys.stdout and sys.stderr as they were before the body */
@@ -152,7 +153,7 @@ static enum body_verdict write_output(struct execution *x, PyObject *value)
 
 static bool decide(const struct execution *x, enum body_decision decision)
 {
-	return !x->request->decided || x->request->decided(decision);
+	return !x->decided || x->decided(decision);
 }
 
 /*
@@ -298,11 +299,14 @@ static void answer(struct execution *x, enum body_verdict verdict)
 	__atomic_store_n(&reply->verdict, (uint32_t)verdict, __ATOMIC_RELEASE);
 }
 
-void body_perform(const struct body_request *request, struct body_reply *reply)
+void body_perform(const struct body_request *request, bool (*decided)(enum body_decision decision),
+	struct body_reply *reply)
 {
-	struct execution x = {
-		.request = request, .reply = reply, .error = BUFFER_INIT, .detail = BUFFER_INIT
-	};
+	struct execution x = { .request = request,
+		.decided = decided,
+		.reply = reply,
+		.error = BUFFER_INIT,
+		.detail = BUFFER_INIT };
 	struct violations *found = calloc(1, sizeof *found);
 	enum body_verdict verdict;
 

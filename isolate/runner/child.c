@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/export/workspace.h"
@@ -33,7 +34,6 @@
 #include "isolate/init/privileges.h"
 #include "isolate/base/message.h"
 #include "isolate/init/mounts.h"
-#include "isolate/wire/init_plan.h"
 #include "isolate/init/reap.h"
 #include "isolate/wire/init_report.h"
 #include "isolate/init/program.h"
@@ -51,7 +51,7 @@ struct child {
 	struct confine_limits watched;
 	int socket, workspace, usage_fd, reply_fd;
 	uint32_t layers;
-	const struct plan *request;
+	struct body_request request;
 	int fds[MESSAGE_MAX_FDS];
 	size_t fd_count;
 	struct body_reply *reply;
@@ -168,32 +168,27 @@ static int prepare(struct child *n, const int *fds)
 	return 0;
 }
 
-/* Returns 1 with a request, 0 when the supervisor is gone, -1 with an error. */
-static int take_request(struct child *n)
+/* The files that came behind the request, each with the mode that it has on the host. */
+static int copy_in(struct child *n)
 {
-	size_t size;
-	char byte;
-	ssize_t got = message_receive(n->socket, &byte, 1, n->fds, MESSAGE_MAX_FDS, &n->fd_count);
+	const char *name = n->request.copies.bytes, *end = name + n->request.copies.length;
+	struct stat st;
 
-	if (got == 0)
-		return 0;
-	if (got < 0 || n->fd_count < 1)
-		return error_set(&n->error, FAILURE_INTERNAL, errno,
-			"receiving the request of the execution");
-	n->request = plan_open(n->fds[0], &n->error);
-	if (!n->request)
-		return -1;
-	for (uint32_t i = 0; i < n->request->copies.count; i++) {
-		const struct plan_copy *copy = &plan_copies(n->request)[i];
-
-		if (copy->fd_index >= n->fd_count)
+	for (size_t i = 1; name < end; name += strlen(name) + 1, i++) {
+		if (i >= n->fd_count || fstat(n->fds[i], &st) != 0)
 			return error_set(
 				&n->error, FAILURE_INTERNAL, 0, "a file to copy in did not arrive");
-		if (workspace_copy_in(n->workspace, plan_string(n->request, copy->name),
-			    n->fds[copy->fd_index], copy->mode, &n->error) < 0)
+		if (workspace_copy_in(n->workspace, name, n->fds[i], st.st_mode & 0777, &n->error) <
+			0)
 			return -1;
 	}
-	size = sizeof *n->reply + (size_t)n->request->output_limit + REPLY_EXTRA;
+	return 0;
+}
+
+static int make_reply(struct child *n)
+{
+	size_t size = sizeof *n->reply + (size_t)n->request.output_limit + REPLY_EXTRA;
+
 	n->reply_fd = memfd_create("reply", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (n->reply_fd < 0 || ftruncate(n->reply_fd, (off_t)size) != 0 ||
 		fcntl(n->reply_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
@@ -202,19 +197,24 @@ static int take_request(struct child *n)
 		return error_set(&n->error, FAILURE_RESOURCES_EXHAUSTED, errno,
 			"making the memory of the reply");
 	n->reply->size = size - sizeof *n->reply;
-	return 1;
+	return 0;
 }
 
-static struct span part(const struct plan *request, const char *name)
+/* Returns 1 with a request, 0 when the supervisor is gone, -1 with an error. */
+static int take_request(struct child *n)
 {
-	for (uint32_t i = 0; i < request->files.count; i++) {
-		const struct plan_file *file = &plan_files(request)[i];
+	char byte;
+	ssize_t got = message_receive(n->socket, &byte, 1, n->fds, MESSAGE_MAX_FDS, &n->fd_count);
 
-		if (strcmp(plan_string(request, file->path), name) == 0)
-			return (struct span){ plan_string(request, file->content),
-				file->content.length };
-	}
-	return (struct span){ "", 0 };
+	if (got == 0)
+		return 0;
+	if (got < 0 || n->fd_count < 1)
+		return error_set(&n->error, FAILURE_INTERNAL, errno,
+			"receiving the request of the execution");
+	if (body_request_open(n->fds[0], &n->request, &n->error) < 0 || copy_in(n) < 0 ||
+		make_reply(n) < 0)
+		return -1;
+	return 1;
 }
 
 /*
@@ -283,7 +283,7 @@ static bool prepare_program(struct child *n)
 	struct confession c = { 0, ERROR_INIT };
 	char reason[400];
 
-	if ((preload.length > 0 || part(n->request, REQUEST_ALLOW).length > 0) &&
+	if ((preload.length > 0 || n->request.allow.length > 0) &&
 		body_site(reason, sizeof reason) < 0)
 		error_set(&c.error, FAILURE_INTERPRETER_MISSING, 0,
 			"the interpreter's site directories: %s", reason);
@@ -303,24 +303,12 @@ static bool report_decision(enum body_decision decision)
 
 static void live_as_program(struct child *n, int pipe)
 {
-	struct body_request body = {
-		.source = part(n->request, REQUEST_SOURCE),
-		.args = part(n->request, REQUEST_ARGS),
-		.return_expr = part(n->request, REQUEST_RETURN),
-		.allow = part(n->request, REQUEST_ALLOW),
-		.permit = part(n->request, REQUEST_PERMIT),
-		.output_limit = n->request->output_limit,
-		.validate_only = n->request->body_flags & REQUEST_VALIDATE_ONLY,
-		.skip_validation = n->request->body_flags & REQUEST_SKIP_VALIDATION,
-		.decided = report_decision,
-	};
-
 	if (!confess(n, pipe))
 		_exit(125);
 	PyOS_AfterFork_Child();
 	if (!prepare_program(n))
 		_exit(125);
-	body_perform(&body, n->reply);
+	body_perform(&n->request, report_decision, n->reply);
 	_exit(0);
 }
 

@@ -6,6 +6,8 @@
 #ifndef CORDON_ISOLATE_RUNNER_CHILD_H
 #define CORDON_ISOLATE_RUNNER_CHILD_H
 
+#include <stdbool.h>
+
 #include "isolate/wire/body_request.h"
 
 /* The clone(2) flags for a child with these limits. */
@@ -25,6 +27,18 @@ void child_run(const struct runner_spawn *spawn, const int fds[RUNNER_SPAWN_FDS]
  * 0, or -1 with a Python exception.
  */
 int body_prepare(void);
+
+enum body_decision { BODY_BEGINS = 'B', BODY_IS_REFUSED = 'R' };
+
+/*
+ * Validates and (unless validate_only) calls one body in this process; fills reply. The caller has
+ * confined the process. Hostile code may have taken it over afterwards, so the answer goes into a
+ * plain memory region that another process checks, and only _exit(2) is left to do. Needs the GIL.
+ * Never raises. decided is called once, before the body's first instruction or instead of it; false
+ * from it ends the call. It may be NULL.
+ */
+void body_perform(const struct body_request *request, bool (*decided)(enum body_decision decision),
+	struct body_reply *reply);
 
 /* The runner's fork server. */
 

@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_IMPORTS_H
 
 #include "isolate/runner/validator/python.h"
-#include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 
 #include <stddef.h>
 

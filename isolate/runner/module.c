@@ -8,7 +8,6 @@
  */
 #include "isolate/runner/validator/python.h"
 
-#include "isolate/wire/body.h"
 #include "isolate/wire/body_request.h"
 #include "isolate/runner/imports.h"
 #include "isolate/runner/child.h"
@@ -88,7 +87,7 @@ static PyObject *perform(PyObject *self, PyObject *dict)
 		goto out;
 	}
 	reply->size = request.output_limit + REPLY_SLACK;
-	body_perform(&request, reply);
+	body_perform(&request, NULL, reply);
 	answer = reply_dict(reply);
 out:
 	free(reply);

@@ -47,33 +47,41 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/*
- * Opens the files to copy in; their descriptors go with message fds, their names into the plan b.
- */
-static int add_copies(
-	struct plan_builder *b, const struct options *o, int *fds, size_t *count, struct error *err)
+/* Opens the files to copy in, behind the descriptors that a message has already. */
+static int open_copies(const struct options *o, int *fds, size_t *count, struct error *err)
 {
 	for (size_t i = 0; i < o->copy_in.count; i++) {
 		const char *path = o->copy_in.items[i];
-		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		struct stat st;
 
 		if (fd < 0)
 			return error_set(err, FAILURE_PATH_MISSING, errno,
 				"opening %s, to copy it in", path);
-		if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !*base_name(path) ||
-			*count >= MESSAGE_MAX_FDS) {
-			close(fd);
+		if (*count >= MESSAGE_MAX_FDS)
 			return error_set(err, FAILURE_BAD_INPUT, 0,
-				*count >= MESSAGE_MAX_FDS
-					? "too many files to copy in (at %s)"
-					: "%s is not a regular file, and only those are copied in; "
-					  "show a directory with --ro",
+				"too many files to copy in (at %s)", path);
+		if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !*base_name(path))
+			return error_set(err, FAILURE_BAD_INPUT, 0,
+				"%s is not a regular file, and only those are copied in; show a "
+				"directory with --ro",
 				path);
-		}
-		plan_add_copy(b, base_name(path), (unsigned)*count, st.st_mode & 0777);
-		fds[(*count)++] = fd;
+		fds[(*count)++] = steal_fd(&fd);
 	}
+	return 0;
+}
+
+static int add_copies(struct plan_builder *b, const struct options *o, struct sandbox_plan *out,
+	struct error *err)
+{
+	size_t first = out->fd_count;
+	struct stat st;
+
+	if (open_copies(o, out->fds, &out->fd_count, err) < 0)
+		return -1;
+	for (size_t i = first; i < out->fd_count; i++)
+		plan_add_copy(b, base_name(o->copy_in.items[i - first]), (unsigned)i,
+			fstat(out->fds[i], &st) == 0 ? st.st_mode & 0777 : 0600);
 	return 0;
 }
 
@@ -86,7 +94,7 @@ static int add_python(const struct sandbox_request *in, struct plan_builder *b,
 		else if (runtime_add_tree(b, python->trees[i], python->trees[i],
 				 runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
-	b->head.command = plan_add_text(b, python->path, strlen(python->path));
+	b->plan.command = packer_string(&b->packer, python->path);
 	plan_add_argument(b, python->path);
 	return 0;
 }
@@ -150,7 +158,7 @@ static int plan_build_script(const struct sandbox_request *in, struct plan_build
 	if (in->isolation->has_own_root) {
 		snprintf(path, sizeof path, "%s/%.255s", SCRIPT_DIRECTORY, name);
 		plan_add_file(b, path, p->text, p->length);
-		b->head.root_bytes += (uint32_t)p->length + 65536;
+		b->plan.root_bytes += (uint32_t)p->length + 65536;
 	} else {
 		snprintf(path, sizeof path, "%.3000s/%.255s", out->workspace, name);
 		fd = memory_file(p->text, p->length, err);
@@ -171,40 +179,42 @@ static void join(struct buffer *joined, const struct string_list *list)
 		buffer_printf(joined, "%s%s", i ? "," : "", list->items[i]);
 }
 
-static void add_joined(struct plan_builder *b, const char *name, const struct string_list *list)
+static struct span span_of(const char *text)
 {
-	_cleanup_buffer_ struct buffer joined = BUFFER_INIT;
-
-	join(&joined, list);
-	plan_add_file(b, name, joined.length ? joined.data : "", joined.length);
+	return (struct span){ text ? text : "", text ? strlen(text) : 0 };
 }
 
-/* The request to the runner: the body's parts, and the files to copy in. */
 static int plan_build_request(
 	const struct sandbox_request *in, struct sandbox_plan *out, struct error *err)
 {
+	_cleanup_buffer_ struct buffer allow = BUFFER_INIT, permit = BUFFER_INIT,
+				       copies = BUFFER_INIT;
 	const struct options *o = in->options;
-	struct plan_builder b;
+	struct body_request r = {
+		.source = { in->program->text, in->program->length },
+		.args = span_of(o->args_json),
+		.return_expr = span_of(o->return_expr),
+		.output_limit = (uint64_t)o->output_limit_bytes,
+		.validate_only = in->flags & EXECUTE_VALIDATE_ONLY,
+		.skip_validation = in->flags & EXECUTE_SKIP_VALIDATION,
+	};
 
-	plan_begin(&b);
-	b.head.output_limit = (uint64_t)o->output_limit_bytes;
-	b.head.body_flags = (in->flags & EXECUTE_VALIDATE_ONLY ? REQUEST_VALIDATE_ONLY : 0) |
-		(in->flags & EXECUTE_SKIP_VALIDATION ? REQUEST_SKIP_VALIDATION : 0);
-	plan_add_file(&b, REQUEST_SOURCE, in->program->text, in->program->length);
-	plan_add_file(&b, REQUEST_ARGS, o->args_json ? o->args_json : "",
-		o->args_json ? strlen(o->args_json) : 0);
-	plan_add_file(&b, REQUEST_RETURN, o->return_expr ? o->return_expr : "",
-		o->return_expr ? strlen(o->return_expr) : 0);
-	add_joined(&b, REQUEST_ALLOW, &o->allow);
-	add_joined(&b, REQUEST_PERMIT, &o->permit);
+	join(&allow, &o->allow);
+	join(&permit, &o->permit);
+	for (size_t i = 0; !r.validate_only && i < o->copy_in.count; i++)
+		buffer_add(&copies, base_name(o->copy_in.items[i]),
+			strlen(base_name(o->copy_in.items[i])) + 1);
+	if (allow.failed || permit.failed || copies.failed)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"building the request of the body");
+	r.allow = span_of(allow.data);
+	r.permit = span_of(permit.data);
+	r.copies = (struct span){ copies.length ? copies.data : "", copies.length };
 	out->request_fds[0] = -1;
 	out->request_fd_count = 1;
-	if (!(in->flags & EXECUTE_VALIDATE_ONLY) &&
-		add_copies(&b, o, out->request_fds, &out->request_fd_count, err) < 0) {
-		plan_abandon(&b);
+	if (!r.validate_only && open_copies(o, out->request_fds, &out->request_fd_count, err) < 0)
 		return -1;
-	}
-	out->request_fds[0] = plan_finish(&b, err);
+	out->request_fds[0] = body_request_write(&r, err);
 	return out->request_fds[0] < 0 ? -1 : 0;
 }
 
@@ -234,7 +244,7 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 	struct sandbox_plan *out, struct error *err)
 {
 	char runner[PATH_MAX], directory[PATH_MAX];
-	struct buffer preload = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer preload = BUFFER_INIT;
 	int pair[2];
 
 	if (locate(OWN_RUNNER, runner, sizeof runner, err) < 0 || python_for(in, b, out, err) < 0)
@@ -255,12 +265,11 @@ static int plan_build_runner(const struct sandbox_request *in, struct plan_build
 	plan_add_argument(b, preload.length ? preload.data : "");
 	if (!in->isolation->has_own_root)
 		plan_add_argument(b, "lent");
-	buffer_free(&preload);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return error_set(
 			err, FAILURE_RESOURCES_EXHAUSTED, errno, "making the runner's socket");
 	out->runner_socket = pair[0];
-	b->head.runner_fd_index = (int32_t)out->fd_count;
+	b->plan.runner_fd_index = (int32_t)out->fd_count;
 	out->fds[out->fd_count++] = pair[1];
 	return plan_build_request(in, out, err);
 }
@@ -272,7 +281,7 @@ static int plan_build_command(
 
 	if (!argv || !argv[0] || !argv[0][0])
 		return error_set(err, FAILURE_BAD_INPUT, 0, "there is no command to run");
-	b->head.command = plan_add_text(b, argv[0], strlen(argv[0]));
+	b->plan.command = packer_string(&b->packer, argv[0]);
 	for (; *argv; argv++)
 		plan_add_argument(b, *argv);
 	return 0;
@@ -333,13 +342,13 @@ static void choose_directory(
 	char shown[PATH_MAX];
 
 	if (in->options->cwd) {
-		b->head.directory = plan_add_text(b, in->options->cwd, strlen(in->options->cwd));
+		b->plan.directory = packer_string(&b->packer, in->options->cwd);
 	} else if (in->isolation->has_own_root && in->program->kind != PROGRAM_BODY &&
 		shown_directory(in->options, shown)) {
-		b->head.directory = plan_add_text(b, shown, strlen(shown));
-		b->head.otherwise = plan_add_text(b, workspace, strlen(workspace));
+		b->plan.directory = packer_string(&b->packer, shown);
+		b->plan.otherwise = packer_string(&b->packer, workspace);
 	} else {
-		b->head.directory = plan_add_text(b, workspace, strlen(workspace));
+		b->plan.directory = packer_string(&b->packer, workspace);
 	}
 }
 
@@ -363,36 +372,36 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 	limits_from_options(in, &out->spawn.limits, c);
 	if (plan_view_check(in, err) < 0)
 		goto out;
-	b.head.limits = out->spawn.limits;
-	b.head.root_bytes = ROOT_BYTES;
-	b.head.rows = (uint16_t)in->rows;
-	b.head.columns = (uint16_t)in->columns;
-	b.head.inside_uid = out->spawn.limits.uid;
-	b.head.inside_gid = out->spawn.limits.gid;
+	b.plan.limits = out->spawn.limits;
+	b.plan.root_bytes = ROOT_BYTES;
+	b.plan.rows = (uint16_t)in->rows;
+	b.plan.columns = (uint16_t)in->columns;
+	b.plan.inside_uid = out->spawn.limits.uid;
+	b.plan.inside_gid = out->spawn.limits.gid;
 	if (!in->isolation->has_own_root) {
 		if (name_workspace(out, err) < 0)
 			goto out;
 		home = temporary = directory = out->workspace;
 	}
 	choose_directory(in, &b, directory);
-	b.head.workspace = plan_add_text(&b, out->workspace, strlen(out->workspace));
+	b.plan.workspace = packer_string(&b.packer, out->workspace);
 	if (environment_add(&b, in->options, home, temporary, err) < 0)
 		goto out;
 	if (in->isolation->has_own_root)
 		runtime_add(&b, in->options, &out->spawn.limits, kind == PROGRAM_BODY);
 	if (in->isolation->has_own_root && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
 		goto out;
-	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out->fds, &out->fd_count, err) < 0)
+	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out, err) < 0)
 		goto out;
 	if (kind == PROGRAM_BODY) {
 		/*
 		 * The fork server itself is not the program: its children are held, each by limits
 		 * of its own.
 		 */
-		b.head.limits.profile = PROFILE_NONE;
-		b.head.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
-		b.head.limits.memory_bytes = 0;
-		b.head.limits.processes = UINT32_MAX;
+		b.plan.limits.profile = PROFILE_NONE;
+		b.plan.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
+		b.plan.limits.memory_bytes = 0;
+		b.plan.limits.processes = UINT32_MAX;
 		status = plan_build_runner(in, &b, out, err);
 	} else if (kind == PROGRAM_SCRIPT) {
 		status = plan_build_script(in, &b, out, err);
@@ -403,7 +412,7 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 		status = plan_view(in, &b, out, c, &result->view, err);
 out:
 	if (status < 0) {
-		plan_abandon(&b);
+		packer_free(&b.packer);
 		return -1;
 	}
 	out->fds[0] = plan_finish(&b, err);

@@ -124,153 +124,10 @@ int plan_view_check(const struct sandbox_request *in, struct error *err)
 	return has_scratch(o) ? scratch_check(-1, err) : 0;
 }
 
-static const char *text_of(const struct plan_builder *b, struct plan_text text)
-{
-	return b->bytes.data + text.offset;
-}
-
-static size_t depth_of(const char *path)
-{
-	size_t depth = 0;
-
-	for (; *path; path++)
-		depth += *path == '/' && path[1] && path[1] != '/';
-	return depth;
-}
-
-/* Shallow places first, else as they were given. */
-static void sort(struct plan_builder *b, struct plan_bind *rows, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		struct plan_bind row = rows[i];
-		size_t depth = depth_of(text_of(b, row.target)), at = i;
-
-		for (; at > 0 && depth_of(text_of(b, rows[at - 1].target)) > depth; at--)
-			rows[at] = rows[at - 1];
-		rows[at] = row;
-	}
-}
-
-static bool is_below(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 && path[length] == '/';
-}
-
-/* Every place that lies in another one's tree of the view. */
-static void add_places(const struct plan_builder *b, const struct plan_bind *rows, size_t count,
-	struct plan_builder *config)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *outer = text_of(b, rows[i].target);
-
-		if (!(rows[i].flags & PLAN_BIND_VIEW))
-			continue;
-		for (size_t j = 0; j < count; j++) {
-			const char *inner = text_of(b, rows[j].target);
-			struct stat st;
-
-			if (is_below(inner, outer) && stat(text_of(b, rows[j].source), &st) == 0)
-				plan_add_copy(config, inner + strlen(outer) + 1, rows[i].view,
-					S_ISDIR(st.st_mode));
-		}
-	}
-}
-
-static void add_unlogged(struct view_summary *summary, const char *target)
-{
-	size_t length = strlen(target) + 1;
-	char *grown = realloc(summary->unlogged, summary->unlogged_length + length);
-
-	if (!grown)
-		return;
-	memcpy(grown + summary->unlogged_length, target, length);
-	summary->unlogged = grown;
-	summary->unlogged_length += length;
-}
-
-/* Which of the named trees a row with PLAN_BIND_SCRATCH is. */
-static void note_scratch(const struct options *o, const char *target, struct sandbox_plan *out)
-{
-	for (size_t i = 0; i < o->ro_count && out->scratch_count < PLAN_SCRATCH_MAX; i++)
-		if (o->ro[i].scratch && strcmp(o->ro[i].target, target) == 0) {
-			out->scratch[out->scratch_count++] = i;
-			return;
-		}
-}
-
-static void begin_config(const struct sandbox_request *in, const struct confine_limits *limits,
-	struct plan_builder *config)
-{
-	const char *home = getenv("HOME");
-
-	plan_begin(config);
-	config->head.inside_uid = in->outside_uid;
-	config->head.inside_gid = in->outside_gid;
-	config->head.limits.uid = limits->uid;
-	config->head.limits.gid = limits->gid;
-	config->head.body_flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) |
-		(in->events ? CONFIG_SEND_OPENS : 0);
-	config->head.directory = plan_add_text(config, home ? home : "", home ? strlen(home) : 0);
-}
-
-int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out,
-	struct confinement *c, struct view_summary *summary, struct error *err)
-{
-	struct plan_bind *rows = (struct plan_bind *)(void *)b->binds.data;
-	size_t count = b->binds.length / sizeof *rows;
-	struct plan_builder config;
-	uint32_t number = 0;
-
-	if (b->binds.failed || b->bytes.failed)
-		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
-			"building the plan of the sandbox");
-	begin_config(in, &out->spawn.limits, &config);
-	for (size_t i = 0; i < count; i++)
-		number += rows[i].flags & PLAN_BIND_VIEW ? 1 : 0;
-	if (number > 0)
-		sort(b, rows, count);
-	number = 0;
-	for (size_t i = 0; i < count; i++) {
-		const char *source = text_of(b, rows[i].source),
-			   *target = text_of(b, rows[i].target);
-		unsigned flags = (rows[i].flags & PLAN_BIND_RUNTIME ? CONFIG_TREE_RUNTIME : 0) |
-			(rows[i].flags & PLAN_BIND_OPTIONAL ? CONFIG_TREE_OPTIONAL : 0);
-		struct stat st;
-
-		if (rows[i].flags & PLAN_BIND_VIEW) {
-			rows[i].view = number++;
-			plan_add_bind(&config, source, target, flags);
-			if (rows[i].flags & PLAN_BIND_SCRATCH)
-				note_scratch(in->options, target, out);
-		} else if (lstat(source, &st) == 0 && !S_ISLNK(st.st_mode)) {
-			add_unlogged(summary, target);
-		}
-	}
-	c->view = number == 0 ? "bind" : in->options->view == VIEW_FUSE ? "fuse" : "mixed";
-	if (number == 0) {
-		plan_abandon(&config);
-		return 0;
-	}
-	add_places(b, rows, count, &config);
-	if (plan_rules_add(in->options, rows, count, b, &config, err) < 0) {
-		plan_abandon(&config);
-		return -1;
-	}
-	summary->present = true;
-	c->scratch = out->scratch_count > 0;
-	out->view_config = plan_finish(&config, err);
-	out->view_index = out->fd_count;
-	b->head.view_fd_index = (int32_t)out->fd_count;
-	out->fds[out->fd_count++] = -1; /* comes from the server */
-	return out->view_config < 0 ? -1 : 0;
-}
-
-/* ---- plan rules ---- */
+/* ---- rules ---- */
 
 /*
- * Taking up the rules of a view.
+ * The rules of a view, as the caller gave them.
  *
  * A slip in a rule that hides must not pass for a rule: what could never match, or could match but
  * never hide, is refused with a word on what is wrong with it.
@@ -331,11 +188,12 @@ static bool lies_in(const char *path, const char *directory)
  * The tree that is shown as a bind and has everything in it that a pattern can match; NULL when
  * there is none, or a tree of the view has it, too.
  */
-static const char *bound_tree(const char *pattern, const struct plan_bind *rows, size_t count,
-	const struct plan_builder *b)
+static const char *bound_tree(const char *pattern, const struct plan_builder *b)
 {
 	char *directory = strdup(pattern), *real = NULL, *slash = NULL;
 	const char *found = NULL;
+	size_t count;
+	const struct plan_bind *rows = plan_binds_of(b, &count);
 
 	while (directory && !real && (slash = strrchr(directory, '/')) && slash > directory) {
 		*slash = '\0';
@@ -343,7 +201,7 @@ static const char *bound_tree(const char *pattern, const struct plan_bind *rows,
 			real = realpath(directory, NULL);
 	}
 	for (size_t i = 0; real && i < count; i++) {
-		const char *source = b->bytes.data + rows[i].source.offset;
+		const char *source = plan_text_of(b, rows[i].source);
 		char *tree = realpath(source, NULL);
 
 		if (tree && lies_in(real, tree) && strcmp(tree, "/") != 0)
@@ -361,14 +219,15 @@ static const char *bound_tree(const char *pattern, const struct plan_bind *rows,
  * The tree whose place inside the sandbox a pattern speaks of, where the host has no such path;
  * NULL when it may be one of the host's.
  */
-static const struct plan_bind *place_meant(const char *pattern, const struct plan_bind *rows,
-	size_t count, const struct plan_builder *b)
+static const struct plan_bind *place_meant(const char *pattern, const struct plan_builder *b)
 {
 	const struct plan_bind *found = NULL;
+	size_t count;
+	const struct plan_bind *rows = plan_binds_of(b, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *source = b->bytes.data + rows[i].source.offset,
-			   *target = b->bytes.data + rows[i].target.offset;
+		const char *source = plan_text_of(b, rows[i].source),
+			   *target = plan_text_of(b, rows[i].target);
 
 		if (lies_in(pattern, source))
 			return NULL;
@@ -379,16 +238,14 @@ static const struct plan_bind *place_meant(const char *pattern, const struct pla
 	return found;
 }
 
-static int add_pattern(const char *item, const struct plan_bind *rows, size_t count,
-	const struct plan_builder *b, struct plan_builder *config, struct error *err)
+static int add_pattern(const char *item, const struct plan_builder *b,
+	struct config_builder *config, struct error *err)
 {
 	char *pattern = expand(item, false);
 	const char *fault = pattern ? glob_fault(pattern) : NULL,
-		   *tree = pattern && !fault && pattern[0] == '/'
-		? bound_tree(pattern, rows, count, b)
-		: NULL;
+		   *tree = pattern && !fault && pattern[0] == '/' ? bound_tree(pattern, b) : NULL;
 	const struct plan_bind *place =
-		pattern && pattern[0] == '/' ? place_meant(pattern, rows, count, b) : NULL;
+		pattern && pattern[0] == '/' ? place_meant(pattern, b) : NULL;
 	int status = 0;
 
 	if (!pattern || !pattern[strspn(pattern, "/")])
@@ -401,14 +258,14 @@ static int add_pattern(const char *item, const struct plan_bind *rows, size_t co
 		status = error_set(err, FAILURE_BAD_OPTION, 0,
 			"--hide: \"%s\" is a path inside the sandbox, and rules go by the host's; "
 			"write it below %s",
-			item, b->bytes.data + place->source.offset);
+			item, plan_text_of(b, place->source));
 	else if (tree)
 		status = error_set(err, FAILURE_BAD_OPTION, 0,
 			"--hide: \"%s\" lies in %s, which is shown as it is and where nothing can "
 			"be hidden; --view fuse hides there, too",
 			item, tree);
 	else
-		plan_add_argument(config, pattern);
+		config_add_hide(config, pattern);
 	free(pattern);
 	return status;
 }
@@ -449,7 +306,7 @@ static const char *end_of_file(const char *item)
 	return found ? found : strchr(item, '=');
 }
 
-static int add_stand_in(const char *item, struct plan_builder *config, struct error *err)
+static int add_stand_in(const char *item, struct config_builder *config, struct error *err)
 {
 	const char *equals = end_of_file(item);
 	char *file = strndup(item, (size_t)(equals - item)),
@@ -458,20 +315,162 @@ static int add_stand_in(const char *item, struct plan_builder *config, struct er
 		path ? 0 : error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "taking up --mask");
 
 	if (path)
-		plan_add_file(config, path, equals + 1, strlen(equals + 1));
+		config_add_mask(config, path, equals + 1);
 	free(file);
 	free(path);
 	return status;
 }
 
-int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count,
-	const struct plan_builder *b, struct plan_builder *config, struct error *err)
+static int add_rules(const struct options *o, const struct plan_builder *b,
+	struct config_builder *config, struct error *err)
 {
 	for (size_t i = 0; i < o->hide.count; i++)
-		if (add_pattern(o->hide.items[i], rows, count, b, config, err) < 0)
+		if (add_pattern(o->hide.items[i], b, config, err) < 0)
 			return -1;
 	for (size_t i = 0; i < o->mask.count; i++)
 		if (add_stand_in(o->mask.items[i], config, err) < 0)
 			return -1;
 	return 0;
+}
+
+/* ---- the configuration ---- */
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/' && path[1] && path[1] != '/';
+	return depth;
+}
+
+/* Shallow places first, else as they were given. */
+static void sort(struct plan_builder *b, struct plan_bind *rows, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct plan_bind row = rows[i];
+		size_t depth = depth_of(plan_text_of(b, row.target)), at = i;
+
+		for (; at > 0 && depth_of(plan_text_of(b, rows[at - 1].target)) > depth; at--)
+			rows[at] = rows[at - 1];
+		rows[at] = row;
+	}
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+/* Every place that lies in another one's tree of the view. */
+static void add_places(const struct plan_builder *b, struct config_builder *config)
+{
+	size_t count;
+	const struct plan_bind *rows = plan_binds_of(b, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *outer = plan_text_of(b, rows[i].target);
+
+		if (!(rows[i].flags & PLAN_BIND_VIEW))
+			continue;
+		for (size_t j = 0; j < count; j++) {
+			const char *inner = plan_text_of(b, rows[j].target);
+			struct stat st;
+
+			if (is_below(inner, outer) &&
+				stat(plan_text_of(b, rows[j].source), &st) == 0)
+				config_add_place(config, inner + strlen(outer) + 1, rows[i].view,
+					S_ISDIR(st.st_mode));
+		}
+	}
+}
+
+static void add_unlogged(struct view_summary *summary, const char *target)
+{
+	size_t length = strlen(target) + 1;
+	char *grown = realloc(summary->unlogged, summary->unlogged_length + length);
+
+	if (!grown)
+		return;
+	memcpy(grown + summary->unlogged_length, target, length);
+	summary->unlogged = grown;
+	summary->unlogged_length += length;
+}
+
+/* Which of the named trees a row with PLAN_BIND_SCRATCH is. */
+static void note_scratch(const struct options *o, const char *target, struct sandbox_plan *out)
+{
+	for (size_t i = 0; i < o->ro_count && out->scratch_count < PLAN_SCRATCH_MAX; i++)
+		if (o->ro[i].scratch && strcmp(o->ro[i].target, target) == 0) {
+			out->scratch[out->scratch_count++] = i;
+			return;
+		}
+}
+
+static void begin_config(const struct sandbox_request *in, const struct confine_limits *limits,
+	struct config_builder *b)
+{
+	const char *home = getenv("HOME");
+
+	config_begin(b, home ? home : "");
+	b->config.server_uid = in->outside_uid;
+	b->config.server_gid = in->outside_gid;
+	b->config.owner_uid = limits->uid;
+	b->config.owner_gid = limits->gid;
+	b->config.flags = (in->options->no_default_hide ? CONFIG_NO_SECRETS : 0) |
+		(in->events ? CONFIG_SEND_OPENS : 0);
+}
+
+int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out,
+	struct confinement *c, struct view_summary *summary, struct error *err)
+{
+	size_t count;
+	struct plan_bind *rows = plan_binds_of(b, &count);
+	struct config_builder config;
+	uint32_t number = 0;
+
+	if (plan_has_failed(b))
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+			"building the plan of the sandbox");
+	begin_config(in, &out->spawn.limits, &config);
+	for (size_t i = 0; i < count; i++)
+		number += rows[i].flags & PLAN_BIND_VIEW ? 1 : 0;
+	if (number > 0)
+		sort(b, rows, count);
+	number = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *source = plan_text_of(b, rows[i].source),
+			   *target = plan_text_of(b, rows[i].target);
+		unsigned flags = (rows[i].flags & PLAN_BIND_RUNTIME ? CONFIG_TREE_RUNTIME : 0) |
+			(rows[i].flags & PLAN_BIND_OPTIONAL ? CONFIG_TREE_OPTIONAL : 0);
+		struct stat st;
+
+		if (rows[i].flags & PLAN_BIND_VIEW) {
+			rows[i].view = number++;
+			config_add_tree(&config, source, target, flags);
+			if (rows[i].flags & PLAN_BIND_SCRATCH)
+				note_scratch(in->options, target, out);
+		} else if (lstat(source, &st) == 0 && !S_ISLNK(st.st_mode)) {
+			add_unlogged(summary, target);
+		}
+	}
+	c->view = number == 0 ? "bind" : in->options->view == VIEW_FUSE ? "fuse" : "mixed";
+	if (number == 0) {
+		packer_free(&config.packer);
+		return 0;
+	}
+	add_places(b, &config);
+	if (add_rules(in->options, b, &config, err) < 0) {
+		packer_free(&config.packer);
+		return -1;
+	}
+	summary->present = true;
+	c->scratch = out->scratch_count > 0;
+	out->view_config = config_finish(&config, err);
+	out->view_index = out->fd_count;
+	b->plan.view_fd_index = (int32_t)out->fd_count;
+	out->fds[out->fd_count++] = -1; /* comes from the server */
+	return out->view_config < 0 ? -1 : 0;
 }

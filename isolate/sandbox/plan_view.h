@@ -23,14 +23,4 @@ int plan_view_check(const struct sandbox_request *in, struct error *err);
 int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out,
 	struct confinement *c, struct view_summary *summary, struct error *err);
 
-/* The rules of a view as the caller gave them, on their way into the server's configuration. */
-
-/*
- * Adds the patterns of --hide and the stand-ins of --mask to config. rows: the binds of the plan b,
- * by which a rule is refused that could never hold because it is about what is shown as a bind. 0,
- * or -1 with BAD_OPTION.
- */
-int plan_rules_add(const struct options *o, const struct plan_bind *rows, size_t count,
-	const struct plan_builder *b, struct plan_builder *config, struct error *err);
-
 #endif

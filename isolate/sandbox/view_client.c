@@ -126,11 +126,11 @@ int view_client_start(struct view_client *s, int config, int sandbox_pidfd, int 
 	struct launch_request request = { .program = OWN_VIEW };
 	const int fds[2] = { config, sandbox_pidfd };
 	int mount = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const struct plan *p = plan_open(config, err);
+	const struct view_config *c = config_open(config, err);
 
 	s->log = log;
 	s->summary = summary;
-	s->policy = p ? config_policy(p, NULL, err) : NULL;
+	s->policy = c ? config_policy(c, NULL, err) : NULL;
 	if (!s->policy)
 		goto out;
 	if (null < 0) {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fs/view/view_config.h"
 #include "isolate/wire/limits.h"
 #include "isolate/base/message.h"
 #include "isolate/wire/init_plan.h"
@@ -171,12 +172,14 @@ static void test_plans(void)
 	struct plan_builder b;
 	struct error err = ERROR_INIT;
 	const struct plan *read_plan;
+	const struct plan_bind *binds;
+	const struct plan_file *files;
 	struct plan copy;
 	int fd, damaged;
 
 	plan_begin(&b);
-	b.head.command = plan_add_text(&b, "true", 4);
-	b.head.directory = plan_add_text(&b, "/", 1);
+	b.plan.command = packer_string(&b.packer, "true");
+	b.plan.directory = packer_string(&b.packer, "/");
 	plan_add_argument(&b, "true");
 	plan_add_environment(&b, "A=b");
 	plan_add_bind(&b, "/usr", "/there", PLAN_BIND_OPTIONAL);
@@ -186,13 +189,13 @@ static void test_plans(void)
 	ok(read_plan != NULL, "a plan is read");
 	if (!read_plan)
 		return;
-	is_str(plan_string(read_plan, read_plan->command), "true", "its command");
-	is_str(plan_row_text(read_plan, read_plan->env, 0), "A=b", "its environment");
-	is_str(plan_string(read_plan, plan_binds(read_plan)[0].target), "/there",
-		"the target of its bind");
-	ok(plan_files(read_plan)[0].content.length == 3 &&
-			memcmp(plan_string(read_plan, plan_files(read_plan)[0].content), "a\0b",
-				3) == 0,
+	binds = packed_rows(read_plan, read_plan->binds);
+	files = packed_rows(read_plan, read_plan->files);
+	is_str(packed_string(read_plan, read_plan->command), "true", "its command");
+	is_str(packed_row_string(read_plan, read_plan->env, 0), "A=b", "its environment");
+	is_str(packed_string(read_plan, binds[0].target), "/there", "the target of its bind");
+	ok(files[0].content.length == 3 &&
+			memcmp(packed_string(read_plan, files[0].content), "a\0b", 3) == 0,
 		"the content of its file, NUL and all");
 	ok(ftruncate(fd, 1) != 0 && write(fd, "x", 1) < 0, "it is sealed");
 	copy = *read_plan;
@@ -201,16 +204,73 @@ static void test_plans(void)
 		if (i == 0)
 			copy.argv.count = 0x20000000;
 		else if (i == 1)
-			copy.command.offset = copy.size;
+			copy.command.offset = copy.head.size;
 		else
-			copy.version++;
+			copy.head.version++;
 		damaged = memfd_create("damaged", MFD_CLOEXEC);
 		ok(damaged >= 0 && write(damaged, &copy, sizeof copy) == sizeof copy &&
-				ftruncate(damaged, (off_t)copy.size) == 0 &&
+				ftruncate(damaged, (off_t)copy.head.size) == 0 &&
 				!plan_open(damaged, &err),
 			"a damaged plan is refused (%d)", i);
 		close(damaged);
 	}
+	close(fd);
+}
+
+static void test_requests(void)
+{
+	const struct body_request good = {
+		.source = { "a\0b", 3 },
+		.args = { "{}", 2 },
+		.return_expr = { "", 0 },
+		.allow = { "re,json", 7 },
+		.permit = { "", 0 },
+		.copies = { "one\0two", 8 },
+		.output_limit = UINT64_C(5) << 32,
+		.validate_only = true,
+	};
+	struct error err = ERROR_INIT;
+	struct body_request r;
+	int fd = body_request_write(&good, &err);
+
+	ok(body_request_open(fd, &r, &err) == 0 && r.source.length == 3 &&
+			memcmp(r.source.bytes, "a\0b", 3) == 0 &&
+			strcmp(r.allow.bytes, "re,json") == 0,
+		"a body request is read, NUL and all");
+	ok(r.copies.length == 8 && strcmp(r.copies.bytes + 4, "two") == 0,
+		"with the names of its files");
+	ok(r.output_limit == good.output_limit && r.validate_only && !r.skip_validation,
+		"and what is asked of it");
+	ok(!plan_open(fd, &err), "it does not pass for a plan");
+	close(fd);
+}
+
+static void test_view_configs(void)
+{
+	struct error err = ERROR_INIT;
+	const struct view_config *c;
+	const struct config_place *places;
+	struct config_builder b;
+	struct body_request r;
+	int fd;
+
+	config_begin(&b, "/home/u");
+	b.config.flags = CONFIG_SEND_OPENS;
+	config_add_tree(&b, "/srv", "/data", CONFIG_TREE_OPTIONAL);
+	config_add_hide(&b, "*.key");
+	config_add_mask(&b, "/srv/a", "x");
+	config_add_place(&b, "sub", 0, true);
+	fd = config_finish(&b, &err);
+	c = config_open(fd, &err);
+	ok(c != NULL, "a view's configuration is read");
+	if (!c)
+		return;
+	places = packed_rows(c, c->places);
+	is_str(packed_string(c, config_trees(c)[0].target), "/data", "its tree");
+	is_str(packed_row_string(c, c->hides, 0), "*.key", "its pattern");
+	ok(c->masks.count == 1 && places[0].is_directory && c->flags == CONFIG_SEND_OPENS,
+		"its stand-in, place and flags");
+	ok(body_request_open(fd, &r, &err) < 0, "it does not pass for a body request");
 	close(fd);
 }
 
@@ -249,6 +309,8 @@ int main(void)
 	test_results();
 	test_spawns();
 	test_plans();
+	test_requests();
+	test_view_configs();
 	test_messages();
 	return done();
 }

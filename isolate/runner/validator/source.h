@@ -6,7 +6,7 @@
 #define CORDON_ISOLATE_RUNNER_VALIDATOR_SOURCE_H
 
 #include "isolate/runner/validator/python.h"
-#include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 #include "isolate/runner/validator/violations.h"
 
 enum { SOURCE_BYTES_MOST = 64 * 1024 };

@@ -10,7 +10,7 @@
 #include "isolate/runner/validator/python.h"
 #include "isolate/runner/validator/source.h"
 #include "isolate/runner/validator/violations.h"
-#include "isolate/wire/body.h"
+#include "isolate/wire/body_request.h"
 
 /*
  * What one request allows: the imports, the permits, and the builtins and modules that its body is
