@@ -49,10 +49,10 @@ int event_log_open(const struct options *options, const struct streams *streams,
 
 /* sandbox.started, the first time. */
 void event_log_started(struct event_log *log, const struct options *options,
-	const struct program *program, const struct record *result);
+	const struct program *program, const struct record *record);
 
 /* sandbox.confined. */
-void event_log_confined(struct event_log *log, const struct record *result);
+void event_log_confined(struct event_log *log, const struct record *record);
 
 /* One event of a view. Rule is its id; pattern what it matches, "" for none. */
 void event_log_file(
@@ -103,8 +103,8 @@ int event_log_blocked(const struct event_log *log);
 
 /*
  * limit.hit for limits of the record, sandbox.executed, and the end. err: where cordon failed, else
- * NULL. result->events gets how many did not reach their reader, and why.
+ * NULL. record->events gets how many did not reach their reader, and why.
  */
-void event_log_close(struct event_log *log, struct record *result, const struct error *err);
+void event_log_close(struct event_log *log, struct record *record, const struct error *err);
 
 #endif

@@ -96,16 +96,16 @@ static bool is_repeat(const struct notify_slot *slot, const struct seccomp_notif
 	return memcmp(slot->arguments, request->data.args, sizeof slot->arguments) == 0;
 }
 
-static void count_refusal(struct record *result, const char *name, const struct peer_address *to)
+static void count_refusal(struct record *record, const char *name, const struct peer_address *to)
 {
 	char address[REFUSED_NAME];
 
 	if (to->host[0]) {
 		snprintf(address, sizeof address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u",
 			to->host, to->port);
-		count(&result->hosts, address);
+		count(&record->hosts, address);
 	} else {
-		count(&result->calls, name);
+		count(&record->calls, name);
 	}
 }
 
@@ -122,7 +122,7 @@ static void take(
 		&n->slots[((unsigned)request->data.nr * 31 + (unsigned)process + to->port) %
 			NOTIFY_SLOTS];
 
-	count_refusal(n->result, name, to);
+	count_refusal(n->record, name, to);
 	if (is_repeat(slot, request, process, to) && now_us - slot->since_us < WINDOW_US) {
 		if (slot->held++ == 0)
 			slot->call.time_ns = in->time_ns;
@@ -193,7 +193,7 @@ static void serve(struct notify *n, const struct receiver_call *in)
 		serve_watched(n, in);
 		return;
 	}
-	count(&n->result->calls,
+	count(&n->record->calls,
 		filter_call_name(request->data.arch, request->data.nr, text, sizeof text));
 	answer(n, request->id, false);
 }

@@ -29,7 +29,7 @@ struct notify {
 	struct event_log *log;
 	struct receiver *receiver; /* NULL: calls are taken when they are looked at */
 	struct processes *processes;
-	struct record *result; /* its sums of what was refused */
+	struct record *record; /* its sums of what was refused */
 	struct notify_slot {
 		bool used;
 		int number;

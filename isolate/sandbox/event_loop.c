@@ -57,7 +57,7 @@ static void begin_program(struct execution *x)
 {
 	x->program_started = true;
 	x->started_us = clock_now_us();
-	event_log_confined(x->log, x->result);
+	event_log_confined(x->log, x->record);
 	loop_set_timer(x, x->options->timeout_us > 0 ? x->started_us + x->options->timeout_us : 0);
 	for (int number = 1; number < 64; number++)
 		if (x->held_signals & (UINT64_C(1) << number))
@@ -91,7 +91,7 @@ static void fail_start(struct execution *x)
 
 static void time_out(struct execution *x)
 {
-	x->result->timed_out = true;
+	x->record->timed_out = true;
 	event_log_limit(x->log, "wall-time", x->options->timeout_us / 1000);
 	shut_lifeline(x);
 }
@@ -113,8 +113,8 @@ static void give_up(struct execution *x)
 
 static const struct step {
 	void (*action)(struct execution *x); /* NULL: the event changes nothing */
-	enum phase next;
-} STEPS[PHASES][LOOP_EVENTS] = {
+	enum state next;
+} STEPS[STATES][LOOP_EVENTS] = {
 	[STARTING] = { [ON_STARTED] = { begin_program, RUNNING },
 		[ON_DEADLINE] = { fail_start, ENDING },
 		[ON_END] = { shut_lifeline, ENDING },
@@ -129,12 +129,12 @@ static const struct step {
 void loop_step(struct execution *x, enum loop_event event)
 {
 	static const char *const NAMES[] = { "starting", "running", "ending", "killed" };
-	const struct step *s = &STEPS[x->phase][event];
+	const struct step *s = &STEPS[x->state][event];
 
 	if (!s->action)
 		return;
-	trace("sandbox", "%s: %s -> %s", x->result->execution_id, NAMES[x->phase], NAMES[s->next]);
-	x->phase = s->next;
+	trace("sandbox", "%s: %s -> %s", x->record->execution_id, NAMES[x->state], NAMES[s->next]);
+	x->state = s->next;
 	s->action(x);
 }
 
@@ -153,7 +153,7 @@ static void check_view(struct execution *x)
 {
 	struct error why = ERROR_INIT;
 
-	if (x->phase >= ENDING || !view_client_is_lost(&x->view, &why))
+	if (x->state >= ENDING || !view_client_is_lost(&x->view, &why))
 		return;
 	view_client_kill(&x->view);
 	loop_fail(x, &why);
@@ -195,7 +195,7 @@ void loop_ask_to_pause(struct execution *x, bool pause)
 	const char byte = pause ? REAP_PAUSE : REAP_RESUME;
 
 	x->asked_to_pause = pause;
-	if (x->phase == RUNNING)
+	if (x->state == RUNNING)
 		send(x->inner >= 0 ? x->inner : x->launch.control, &byte, 1,
 			MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -236,13 +236,13 @@ static void pass_signal(struct execution *x, int number)
 	/* A body has no handlers to wait for; the third signal ends a command that ignores two. */
 	if (number == SIGKILL ||
 		(asks_to_end && (x->program->kind == PROGRAM_BODY || x->interrupts > 2))) {
-		if (x->result->end_cause == END_BY_ITSELF && x->phase < ENDING)
-			x->result->end_cause = END_BY_SIGNAL;
-		x->result->signal = number;
+		if (x->record->end_cause == END_BY_ITSELF && x->state < ENDING)
+			x->record->end_cause = END_BY_SIGNAL;
+		x->record->signal = number;
 		loop_step(x, ON_END);
-	} else if (x->phase == RUNNING) {
+	} else if (x->state == RUNNING) {
 		syscall(SYS_pidfd_send_signal, x->launch.pidfd, number, NULL, 0);
-	} else if (x->phase == STARTING) {
+	} else if (x->state == STARTING) {
 		x->held_signals |= UINT64_C(1) << number;
 	}
 }
@@ -261,8 +261,8 @@ static void on_caller(struct execution *x)
 		else if (numbers[i] == CONTROL_PAUSE || numbers[i] == CONTROL_RESUME)
 			loop_ask_to_pause(x, numbers[i] == CONTROL_PAUSE);
 		else if (numbers[i] > CONTROL_CAUSE && numbers[i] < CONTROL_CAUSE + END_CAUSES &&
-			x->phase < ENDING)
-			x->result->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
+			x->state < ENDING)
+			x->record->end_cause = (enum end_cause)(numbers[i] - CONTROL_CAUSE);
 }
 
 static void on_notify(struct execution *x)

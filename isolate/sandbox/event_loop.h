@@ -20,7 +20,7 @@
 #define START_US (60 * INT64_C(1000000)) /* how long a sandbox may take to start */
 
 /* The states of an execution, and what moves it from one to another: the table in event_loop.c. */
-enum phase { STARTING, RUNNING, ENDING, KILLED, PHASES };
+enum state { STARTING, RUNNING, ENDING, KILLED, STATES };
 enum loop_event {
 	ON_STARTED,  /* PID 1, or the runner, says that the program runs */
 	ON_DEADLINE, /* the timer of the state */
@@ -54,11 +54,11 @@ struct execution {
 	const struct options *options;
 	const struct program *program;
 	const struct streams *streams;
-	struct record *result;
+	struct record *record;
 	struct error *err;
 	const struct isolation *isolation;
 	bool failed, gone, program_started, ended;
-	enum phase phase;
+	enum state state;
 	struct launch launch;
 	struct sandbox_plan plan;
 	struct cgroup cgroup;

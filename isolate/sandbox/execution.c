@@ -49,7 +49,7 @@ static int open_streams(struct execution *x, int standard[3], int server[3])
 {
 	const struct options *o = x->options;
 	bool body = x->program->kind == PROGRAM_BODY;
-	struct record *r = x->result;
+	struct record *r = x->record;
 
 	if (o->stdin_open && x->streams->in >= 0 &&
 		!(x->plan.spawn.limits.flags & LIMIT_TERMINAL)) {
@@ -127,13 +127,13 @@ static int start_view(struct execution *x)
 	const struct itimerspec interval = { { 0, VIEW_CHECK_US * 1000 },
 		{ 0, VIEW_CHECK_US * 1000 } };
 
-	event_log_started(x->log, x->options, x->program, x->result);
+	event_log_started(x->log, x->options, x->program, x->record);
 	if (c->view_config < 0)
 		return 0;
 	x->view.options = x->options;
 	x->view.processes = &x->processes;
 	c->fds[c->view_index] = view_client_start(&x->view, c->view_config, x->launch.pidfd,
-		x->streams->control, x->log, &x->result->view, x->err);
+		x->streams->control, x->log, &x->record->view, x->err);
 	if (c->fds[c->view_index] < 0)
 		return -1;
 	x->held_signals |= x->view.held_signals;
@@ -209,15 +209,15 @@ static int start(struct execution *x, unsigned flags)
 
 	if (launch_check_kernel(x->err) < 0 || check_export(x->options, x->err) < 0)
 		return -1;
-	if (event_log_open(x->options, x->streams, x->result->execution_id, &x->log, x->err) < 0 ||
+	if (event_log_open(x->options, x->streams, x->record->execution_id, &x->log, x->err) < 0 ||
 		launch_ids(&in.outside_uid, &in.outside_gid, x->err) < 0)
 		return -1;
 	in.events = x->log != NULL;
-	cgroup_make(&x->cgroup, x->result->execution_id, limits_most_memory(x->options),
+	cgroup_make(&x->cgroup, x->record->execution_id, limits_most_memory(x->options),
 		x->options->pids);
 	in.cgroup = x->cgroup.directory >= 0;
 	terminal_window(x->streams->terminal, &in.rows, &in.columns);
-	if (plan_build(&in, &x->plan, x->result, x->err) < 0)
+	if (plan_build(&in, &x->plan, x->record, x->err) < 0)
 		return -1;
 	if (open_streams(x, standard, server) != 0) {
 		if (x->err->code == FAILURE_NONE)
@@ -235,7 +235,7 @@ static int start(struct execution *x, unsigned flags)
 	request.outside_gid = x->outside_gid = in.outside_gid;
 	if (launch_init(&request, &x->launch, x->err) < 0)
 		goto out;
-	x->result->confinement.layers |=
+	x->record->confinement.layers |=
 		x->launch.layers | (in.outside_uid != geteuid() ? LAYER_OTHER_USER : 0);
 	if (in.cgroup && cgroup_enter(&x->cgroup, x->launch.pid, x->err) < 0)
 		goto out;
@@ -293,8 +293,8 @@ static void unblock_write_signals(const sigset_t *before, const sigset_t *own)
 /* The first failure is the one in the record. */
 static void note_export_failure(struct execution *x, const struct error *why)
 {
-	if (x->result->export_error.code == FAILURE_NONE)
-		x->result->export_error = *why;
+	if (x->record->export_error.code == FAILURE_NONE)
+		x->record->export_error = *why;
 }
 
 /* What was changed below one --scratch. */
@@ -310,7 +310,7 @@ static int export_layer(
 	int host = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
 
 	snprintf(layer, sizeof layer, SCRATCH_LAYER "%zu/files/", i + 1);
-	x->result->export_written.below = layer;
+	x->record->export_written.below = layer;
 	if (asprintf(&destination, "%s/" SCRATCH_LAYER "%zu", x->options->export_dir, i + 1) < 0)
 		destination = NULL;
 	status = !destination
@@ -323,11 +323,11 @@ static int export_layer(
 		close(host);
 	free(path);
 	free(destination);
-	x->result->exported_files += totals.files;
-	x->result->export_skipped += totals.skipped;
-	x->result->export_written.below = "";
-	x->result->scratch_changes += changes;
-	x->result->has_scratch = true;
+	x->record->exported_files += totals.files;
+	x->record->export_skipped += totals.skipped;
+	x->record->export_written.below = "";
+	x->record->scratch_changes += changes;
+	x->record->has_scratch = true;
 	return status;
 }
 
@@ -342,8 +342,8 @@ static void export(struct execution *x)
 		.bytes = 4 * (uint64_t)x->options->workspace_bytes,
 		.depth = 100,
 		.overwrite = x->options->overwrite,
-		.written = &x->result->export_written };
-	struct record *r = x->result;
+		.written = &x->record->export_written };
+	struct record *r = x->record;
 	struct workspace_totals totals;
 	struct error why_not = ERROR_INIT;
 
@@ -371,9 +371,9 @@ static void export(struct execution *x)
  */
 static void finish_streams(struct execution *x)
 {
-	bool waits = !x->failed && !x->result->timed_out && x->options->timeout_us == 0;
+	bool waits = !x->failed && !x->record->timed_out && x->options->timeout_us == 0;
 	int64_t deadline = waits ? 0
-		: x->phase == STARTING || x->options->timeout_us == 0
+		: x->state == STARTING || x->options->timeout_us == 0
 		? 1
 		: x->started_us + x->options->timeout_us;
 
@@ -392,13 +392,13 @@ static int64_t duration(const struct execution *x)
 
 	if (!x->program_started)
 		return 0;
-	if (x->ended && !x->result->timed_out && x->last_us >= x->first_us &&
+	if (x->ended && !x->record->timed_out && x->last_us >= x->first_us &&
 		x->last_us - x->first_us <= (uint64_t)seen)
 		return (int64_t)(x->last_us - x->first_us);
 	return x->ended_us > x->started_us ? x->ended_us - x->started_us : 0;
 }
 
-/* The loop is over and nothing runs any more: what was left becomes the result. */
+/* The loop is over and nothing runs any more: what was left becomes the record. */
 static int reach_conclusion(struct execution *x)
 {
 	struct verdict_facts facts = {
@@ -418,7 +418,7 @@ static int reach_conclusion(struct execution *x)
 	 * A program may well end, of errors when it reads, before the loop has learnt why. A server
 	 * that was killed from here has its reason elsewhere.
 	 */
-	if (!x->failed && x->phase != KILLED && view_client_is_lost(&x->view, x->err))
+	if (!x->failed && x->state != KILLED && view_client_is_lost(&x->view, x->err))
 		x->failed = true;
 	if (x->failed)
 		return -1;
@@ -427,14 +427,14 @@ static int reach_conclusion(struct execution *x)
 			x->out.pass_errno ? x->out.pass_errno : x->errors.pass_errno,
 			"writing the program's %s",
 			x->out.pass_errno ? "standard output" : "standard error");
-	x->result->duration_us = duration(x);
-	x->result->timeout_us = x->options->timeout_us;
+	x->record->duration_us = duration(x);
+	x->record->timeout_us = x->options->timeout_us;
 	cgroup_account(&x->cgroup, &sums);
-	verdict_sums(x->result, &sums, x->ended);
+	verdict_sums(x->record, &sums, x->ended);
 	if (facts.is_body && x->ended)
-		runner_client_end(x->reply, x->refused, x->result);
-	verdict_limits(x->result, x->options);
-	if (verdict_reach(&facts, x->result, x->err) < 0)
+		runner_client_end(x->reply, x->refused, x->record);
+	verdict_limits(x->record, x->options);
+	if (verdict_reach(&facts, x->record, x->err) < 0)
 		return -1;
 	export(x);
 	return 0;
@@ -444,7 +444,7 @@ static int conclude(struct execution *x)
 {
 	int status = reach_conclusion(x);
 
-	if (status < 0 && !x->program_started && x->phase != KILLED)
+	if (status < 0 && !x->program_started && x->state != KILLED)
 		launch_explain(&x->launch, 0, x->err);
 	return status;
 }
@@ -468,8 +468,8 @@ static void release(struct execution *x, int status)
 	notify_flush(&x->notify, clock_now_us(), true);
 	processes_close(&x->processes, x->log);
 	/* what failed on the way there has a beginning, too */
-	event_log_started(x->log, x->options, x->program, x->result);
-	event_log_close(x->log, x->result, status < 0 ? x->err : NULL);
+	event_log_started(x->log, x->options, x->program, x->record);
+	event_log_close(x->log, x->record, status < 0 ? x->err : NULL);
 	notify_close(&x->notify);
 	loop_close(fds, sizeof fds / sizeof *fds);
 	plan_build_free(&x->plan);
@@ -480,9 +480,9 @@ static void release(struct execution *x, int status)
 static int was_interrupted(struct execution *x)
 {
 	*x->err = (struct error)ERROR_INIT;
-	x->result->signal = x->view.interrupted;
-	x->result->end_cause = x->view.end_cause ? x->view.end_cause : END_BY_SIGNAL;
-	buffer_printf(&x->result->error,
+	x->record->signal = x->view.interrupted;
+	x->record->end_cause = x->view.end_cause ? x->view.end_cause : END_BY_SIGNAL;
+	buffer_printf(&x->record->error,
 		"Interrupted: signal %d came before the program was started", x->view.interrupted);
 	return 0;
 }
@@ -533,7 +533,7 @@ static int carry_out(struct execution *x, unsigned flags)
 
 int execution_run(const struct isolation *isolation, const struct options *options,
 	const struct program *program, const struct streams *streams, unsigned flags,
-	struct record *result, struct error *err)
+	struct record *record, struct error *err)
 {
 	struct execution *x = begin(err);
 	sigset_t before, own;
@@ -544,7 +544,7 @@ int execution_run(const struct isolation *isolation, const struct options *optio
 	x->options = options;
 	x->program = program;
 	x->streams = streams;
-	x->result = result;
+	x->record = record;
 	x->err = err;
 	x->isolation = isolation;
 	block_write_signals(&before, &own);
@@ -564,17 +564,17 @@ int execution_probe(const struct isolation *isolation, struct error *err)
 	const struct program program = { .kind = PROGRAM_COMMAND, .argv = argv };
 	const struct streams streams = STREAMS_CAPTURE;
 	struct options options;
-	struct record result;
+	struct record record;
 	int status;
 
 	options_init(&options, FOR_RUN);
-	status = record_init(&result, err);
+	status = record_init(&record, err);
 	if (status == 0) {
-		status = execution_run(isolation, &options, &program, &streams, 0, &result, err);
-		if (status == 0 && !result.success)
+		status = execution_run(isolation, &options, &program, &streams, 0, &record, err);
+		if (status == 0 && !record.success)
 			status = error_set(
 				err, FAILURE_INTERNAL, 0, "/bin/true did not succeed inside");
-		record_free(&result);
+		record_free(&record);
 	}
 	options_free(&options);
 	return status;

@@ -16,7 +16,7 @@
 /* As struct tier's execute; isolation is borrowed. */
 int execution_run(const struct isolation *isolation, const struct options *options,
 	const struct program *program, const struct streams *streams, unsigned flags,
-	struct record *result, struct error *err);
+	struct record *record, struct error *err);
 
 /* As struct tier's probe: runs /bin/true and nothing less. */
 int execution_probe(const struct isolation *isolation, struct error *err);

@@ -352,10 +352,10 @@ static void choose_directory(
 	}
 }
 
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result,
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *record,
 	struct error *err)
 {
-	struct confinement *c = &result->confinement;
+	struct confinement *c = &record->confinement;
 	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
 	enum program_kind kind = in->program->kind;
 	struct plan_builder b;
@@ -409,7 +409,7 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 		status = plan_build_command(in, &b, err);
 	}
 	if (status == 0 && in->isolation->has_own_root)
-		status = plan_view(in, &b, out, c, &result->view, err);
+		status = plan_view(in, &b, out, c, &record->view, err);
 out:
 	if (status < 0) {
 		packer_free(&b.packer);

@@ -46,10 +46,10 @@ struct sandbox_request {
 
 /*
  * Fills out: opens every file that is to be copied in, finds the interpreter, makes the memory
- * files. Sets the limits' words and notes in result->confinement, and which trees are not logged in
- * result->view. Returns 0, or -1 with a failure; plan_build_free in any case.
+ * files. Sets the limits' words and notes in record->confinement, and which trees are not logged in
+ * record->view. Returns 0, or -1 with a failure; plan_build_free in any case.
  */
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *result,
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *record,
 	struct error *err);
 
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */

@@ -35,13 +35,13 @@
  */
 static uint32_t without_event(struct execution *x, uint32_t refused)
 {
-	uint64_t emitted = x->result->hosts.total - x->hosts_emitted,
+	uint64_t emitted = x->record->hosts.total - x->hosts_emitted,
 		 known = x->hosts_owed + emitted;
 	int64_t now_us = clock_now_us();
 
 	if (emitted > 0)
 		x->hosts_emitted_us = now_us;
-	x->hosts_emitted = x->result->hosts.total;
+	x->hosts_emitted = x->record->hosts.total;
 	x->hosts_owed = 0;
 	if (known > refused && now_us - x->hosts_emitted_us < OWED_US)
 		x->hosts_owed = known - refused;
@@ -70,7 +70,7 @@ static void on_paused(struct execution *x, bool paused, int64_t time_ns)
 	/*
 	 * The clock stops only when the caller asked: a program that stops itself spends its time.
 	 */
-	if (x->phase != RUNNING || paused == x->paused || paused != x->asked_to_pause)
+	if (x->state != RUNNING || paused == x->paused || paused != x->asked_to_pause)
 		return;
 	if (paused) {
 		x->paused_us = clock_now_us();
@@ -89,7 +89,7 @@ static void take_listener(struct execution *x, const struct report *r, int *fds,
 {
 	if (count < 1 || x->notify.setup.listener >= 0)
 		return;
-	x->notify.result = x->result;
+	x->notify.record = x->record;
 	if (x->log) {
 		x->notify.log = x->log;
 		x->notify.processes = &x->processes;
@@ -98,15 +98,15 @@ static void take_listener(struct execution *x, const struct report *r, int *fds,
 		x->processes.began_ns = r->time_ns;
 	}
 	notify_begin(&x->notify, fds[0], &x->plan.spawn.limits);
-	x->result->calls.watched = true;
-	x->result->hosts.watched = x->log && x->notify.setup.own_network;
+	x->record->calls.watched = true;
+	x->record->hosts.watched = x->log && x->notify.setup.own_network;
 	fds[0] = -1;
 	loop_watch(x, notify_fd(&x->notify), FROM_NOTIFY);
 }
 
 static void on_started(struct execution *x, const struct report *r)
 {
-	x->result->confinement.layers |= r->layers;
+	x->record->confinement.layers |= r->layers;
 	if (!x->program_started)
 		x->first_us = r->at_us;
 	loop_step(x, ON_STARTED);
@@ -120,8 +120,8 @@ static void on_ended(struct execution *x, const struct report *r)
 	x->last_us = r->at_us;
 	if (x->ended_us == 0)
 		x->ended_us = clock_now_us();
-	x->result->confinement.layers |= r->layers;
-	verdict_usage(x->result, r);
+	x->record->confinement.layers |= r->layers;
+	verdict_usage(x->record, r);
 }
 
 /* The program's terminal has come: from here on it is the stream that is captured. */
@@ -163,7 +163,7 @@ static void on_report(
 		inner ? "the runner" : "init", report_word(r->kind), r->status, count);
 	switch ((enum report_kind)r->kind) {
 	case REPORT_READY:
-		x->result->confinement.layers |= r->layers;
+		x->record->confinement.layers |= r->layers;
 		if (!inner)
 			take_scratch(x, fds, count);
 		if (of_program && count > 0 && x->workspace < 0) {
@@ -181,8 +181,8 @@ static void on_report(
 			on_started(x, r);
 		break;
 	case REPORT_NOT_STARTED:
-		x->result->exec_errno = r->error ? r->error : ENOENT;
-		x->result->confinement.layers |= r->layers;
+		x->record->exec_errno = r->error ? r->error : ENOENT;
+		x->record->confinement.layers |= r->layers;
 		break;
 	case REPORT_ENDED:
 		if (!of_program) {
@@ -237,7 +237,7 @@ bool reports_read(struct execution *x, int socket, bool inner)
 		 * No descriptor was free for the one that came along. While the program runs that
 		 * is a pidfd.
 		 */
-		if (got < 0 && errno == EPROTO && x->phase == RUNNING)
+		if (got < 0 && errno == EPROTO && x->state == RUNNING)
 			continue;
 		if (got <= 0)
 			return false;

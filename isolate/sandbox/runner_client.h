@@ -17,13 +17,13 @@ int runner_client_begin(struct sandbox_plan *c, const int standard[3], struct er
  * Reads the reply's memory file, after everything that could write to it has ended, checks it, and
  * fills success, output, error and detail. refused is PID 1's word that validation refused the body
  * and that it never began: a reply that says otherwise is damaged. A reply that is missing or
- * malformed is a failure of the program: the result says so, and nothing is taken from it.
+ * malformed is a failure of the program: the record says so, and nothing is taken from it.
  */
-void runner_client_end(int reply_fd, bool refused, struct record *result);
+void runner_client_end(int reply_fd, bool refused, struct record *record);
 
 /*
- * The part of it that is pure: the bytes of a reply area, as the program left them, into a result.
+ * The part of it that is pure: the bytes of a reply area, as the program left them, into a record.
  */
-void runner_client_take(const void *bytes, size_t length, bool refused, struct record *result);
+void runner_client_take(const void *bytes, size_t length, bool refused, struct record *record);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Reaching a verdict. See verdict.h.
  *
- * What the code did is a result, what cordon could not do is a failure; what separates the two is
+ * What the code did is a record, what cordon could not do is a failure; what separates the two is
  * whether the program was started. The error line says the first cause: a timeout before the signal
  * that carried it out, a memory limit before the kill.
  */

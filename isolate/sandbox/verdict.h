@@ -19,7 +19,7 @@ struct verdict_facts {
 	const char *command;             /* what was to be executed, as the caller named it */
 };
 
-/* Takes status and sums of a REPORT_ENDED into the result. */
+/* Takes status and sums of a REPORT_ENDED into the record. */
 void verdict_usage(struct record *r, const struct report *ended);
 
 /*
@@ -28,11 +28,11 @@ void verdict_usage(struct record *r, const struct report *ended);
  */
 void verdict_sums(struct record *r, const struct cgroup_sums *sums, bool pid1_reported);
 
-/* Which limits were reached, and their values. For a result with status, sums and output. */
+/* Which limits were reached, and their values. For a record with status, sums and output. */
 void verdict_limits(struct record *r, const struct options *options);
 
 /*
- * Completes the result. Returns 0, or -1 with a failure when the program never ran for a reason of
+ * Completes the record. Returns 0, or -1 with a failure when the program never ran for a reason of
  * ours.
  */
 int verdict_reach(const struct verdict_facts *facts, struct record *r, struct error *err);

@@ -19,10 +19,10 @@ static int probe(struct error *err)
 }
 
 static int execute(const struct options *options, const struct program *program,
-	const struct streams *streams, unsigned flags, struct record *result, struct error *err)
+	const struct streams *streams, unsigned flags, struct record *record, struct error *err)
 {
-	result->tier = tier_namespace.name;
-	return execution_run(&ISOLATION, options, program, streams, flags, result, err);
+	record->tier = tier_namespace.name;
+	return execution_run(&ISOLATION, options, program, streams, flags, record, err);
 }
 
 const struct tier tier_namespace = {

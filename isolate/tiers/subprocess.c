@@ -14,14 +14,14 @@
 static const struct isolation ISOLATION = { .has_namespaces = false, .has_own_root = false };
 
 static int execute(const struct options *options, const struct program *program,
-	const struct streams *streams, unsigned flags, struct record *result, struct error *err)
+	const struct streams *streams, unsigned flags, struct record *record, struct error *err)
 {
-	result->tier = tier_subprocess.name;
+	record->tier = tier_subprocess.name;
 	if (options->ro_count > 0)
 		return error_set(err, FAILURE_BAD_OPTION, 0,
 			"--ro shows a path at a place of its own, and the tier subprocess shows "
 			"the host's files as they are");
-	return execution_run(&ISOLATION, options, program, streams, flags, result, err);
+	return execution_run(&ISOLATION, options, program, streams, flags, record, err);
 }
 
 static int probe(struct error *err)

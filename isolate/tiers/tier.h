@@ -23,11 +23,11 @@ struct tier {
 	 */
 	int (*probe)(struct error *err);
 	/*
-	 * Runs one program to its end. Fills result (record_init was called). Returns 0 with a
+	 * Runs one program to its end. Fills record (record_init was called). Returns 0 with a
 	 * record whatever the program did, or -1 with a failure of cordon's own. Thread-safe.
 	 */
 	int (*execute)(const struct options *options, const struct program *program,
-		const struct streams *streams, unsigned flags, struct record *result,
+		const struct streams *streams, unsigned flags, struct record *record,
 		struct error *err);
 };
 

@@ -42,13 +42,13 @@ struct touch_watcher {
 
 /*
  * Where an execution's streams go, and what reaches it meanwhile. -1 everywhere: captured into the
- * result, stdin is /dev/null.
+ * record, stdin is /dev/null.
  */
 struct streams {
 	int in; /* given to the program as it is, when the options open stdin */
 	/*
 	 * bytes are passed on to these as they come, besides nothing being kept; -1: kept in the
-	 * result
+	 * record
 	 */
 	int out, err;
 	/* read: each byte is a signal number to pass on to the program. Its end means nothing. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The result of one execution, and its record.
+ * The record of one execution, and how it is written.
  *
  * Everything that may have come from inside is held as bytes with a length; it becomes text only in
- * record_write, which is the one place where a record is made.
+ * record_write().
  */
 #ifndef CORDON_ISOLATE_WIRE_RECORD_H
 #define CORDON_ISOLATE_WIRE_RECORD_H
@@ -154,7 +154,7 @@ struct record {
 };
 
 /*
- * Gives a result its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when
+ * Gives a record its execution id and empty fields. Returns 0, or -1 with RESOURCES_EXHAUSTED when
  * the host gives no randomness.
  */
 int record_init(struct record *r, struct error *err);
@@ -179,7 +179,7 @@ void record_write_usage(const struct record *r, struct json_writer *w);
 void record_write_calls(const struct refused_calls *c, struct json_writer *w);
 
 /*
- * The exit status of the command line for this result (design: the program's own, 128+n, 124, 126,
+ * The exit status of the command line for this record (design: the program's own, 128+n, 124, 126,
  * 127; for exec 0, 1, 2).
  */
 int record_exit_status(const struct record *r, bool is_body);
