@@ -27,7 +27,7 @@
 #include "isolate/options/option_table.h"
 #include "isolate/daemon/client.h"
 #include "isolate/daemon/protocol.h"
-#include "isolate/sandbox/terminal.h"
+#include "isolate/sandbox/standard_streams.h"
 #include "isolate/base/text.h"
 
 static bool is_text(const char *text, size_t length)

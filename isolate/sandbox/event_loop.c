@@ -25,7 +25,6 @@
 #include "isolate/init/reap.h"
 #include "isolate/base/clock.h"
 #include "isolate/base/trace.h"
-#include "isolate/sandbox/reports.h"
 
 #define GRACE_US INT64_C(300000)
 #define READ_AT_ONCE (256 * 1024) /* of one stream */

@@ -13,7 +13,6 @@
 #include "isolate/monitor/notifications.h"
 #include "isolate/sandbox/launch.h"
 #include "isolate/monitor/processes.h"
-#include "isolate/sandbox/terminal.h"
 #include "isolate/sandbox/view_client.h"
 #include "isolate/wire/execution_request.h"
 
@@ -134,5 +133,11 @@ void loop_close(int *fds, size_t count);
  * say whether cordon failed. 0, or -1 with RESOURCES_EXHAUSTED.
  */
 int loop_run(struct execution *x);
+
+/*
+ * Reads the reports that wait in a socket: of PID 1 of the sandbox, or (inner) of the execution
+ * below the fork server. Returns false at the end of the stream. In reports.c.
+ */
+bool reports_read(struct execution *x, int socket, bool inner);
 
 #endif

@@ -31,7 +31,6 @@
 #include "fs/view/scratch.h"
 #include "fs/export/workspace.h"
 #include "isolate/base/message.h"
-#include "isolate/sandbox/limits_from_options.h"
 #include "isolate/base/clock.h"
 #include "isolate/sandbox/runner_client.h"
 #include "isolate/sandbox/event_loop.h"

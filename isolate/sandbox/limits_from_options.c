@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an execution is allowed, and what enforces it. See limits_from_options.h.
+ * What an execution is allowed, and what enforces it. See plan_build.h.
  *
  * The words for the record are set here, beside the flags that make them true.
  */
@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/sandbox/limits_from_options.h"
+#include "isolate/sandbox/plan_build.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -66,6 +66,62 @@ static uint32_t inside_id(uint32_t own)
 	return own == 0 ? 1000 : own;
 }
 
+/*
+ * Whether a crash inside starts a handler of the host's, core(5): see limit_core() in
+ * init/program.c.
+ */
+static bool starts_core_handler(void)
+{
+	struct rlimit core;
+	char pattern[128];
+
+	return getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max < 1 &&
+		proc_file_read("/proc/sys/kernel/core_pattern", pattern, sizeof pattern) > 0 &&
+		(pattern[0] == '|' || pattern[0] == '@');
+}
+
+static void add_notes(const struct sandbox_request *in, struct confinement *c)
+{
+	c->view = in->isolation->has_own_root ? "bind" : "host";
+	c->permit = &in->options->permit;
+	c->host_sockets = &in->options->host_sockets;
+	note(c, "an attack on the host's kernel, which every program shares");
+	if (in->isolation->has_own_root && in->options->ro_count > 0 &&
+		in->options->view == VIEW_BIND)
+		note(c,
+			"connecting to a socket below a path that was named with --ro: the view is "
+			"made of read-only binds, and nothing below a named directory is hidden");
+	note(c,
+		"using a part of what the kernel counts for the caller's user over all namespaces: "
+		"descriptors in flight "
+		"between processes, pages of pipes, inotify watches, queued signals, locked "
+		"memory");
+	if (starts_core_handler())
+		note(c,
+			"starting the host's handler of core files by a crash: the caller's hard "
+			"limit on core files is 0 "
+			"(ulimit -Hc), and would have to be 1 for that");
+	if (in->options->host_sockets.count > 0)
+		note(c,
+			"whatever the host's services do for it behind the sockets that were named "
+			"with --host-socket");
+	if (!in->cgroup)
+		note(c,
+			"using memory that is in no process: the kernel's buffers for pipes and "
+			"sockets, shared pages given back with madvise. Only a cgroup counts "
+			"those");
+	if (!in->isolation->has_own_root)
+		note(c,
+			"reading every file that the user may read, and writing where that user "
+			"may write: this tier does not hide files");
+	if (!in->isolation->has_namespaces)
+		note(c, "seeing the host's processes and reaching its UNIX sockets");
+	if (in->options->network == NETWORK_ALLOW)
+		note(c,
+			"reaching the host's network, its loopback services and abstract sockets: "
+			"--network allow shares all of it");
+}
+
 void limits_from_options(
 	const struct sandbox_request *in, struct confine_limits *l, struct confinement *c)
 {
@@ -111,6 +167,7 @@ void limits_from_options(
 		.output_size = "supervisor",
 		.workspace_size = in->isolation->has_own_root ? "tmpfs" : NULL,
 	};
+	add_notes(in, c);
 }
 
 int64_t limits_most_memory(const struct options *o)
@@ -120,60 +177,4 @@ int64_t limits_most_memory(const struct options *o)
 	for (size_t i = 0; i < o->ro_count; i++)
 		most += o->ro[i].scratch ? o->workspace_bytes : 0;
 	return most;
-}
-
-/*
- * Whether a crash inside starts a handler of the host's, core(5): see limit_core() in
- * init/program.c.
- */
-static bool starts_core_handler(void)
-{
-	struct rlimit core;
-	char pattern[128];
-
-	return getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max < 1 &&
-		proc_file_read("/proc/sys/kernel/core_pattern", pattern, sizeof pattern) > 0 &&
-		(pattern[0] == '|' || pattern[0] == '@');
-}
-
-void limits_notes(const struct sandbox_request *in, struct confinement *c)
-{
-	c->view = in->isolation->has_own_root ? "bind" : "host";
-	c->permit = &in->options->permit;
-	c->host_sockets = &in->options->host_sockets;
-	note(c, "an attack on the host's kernel, which every program shares");
-	if (in->isolation->has_own_root && in->options->ro_count > 0 &&
-		in->options->view == VIEW_BIND)
-		note(c,
-			"connecting to a socket below a path that was named with --ro: the view is "
-			"made of read-only binds, and nothing below a named directory is hidden");
-	note(c,
-		"using a part of what the kernel counts for the caller's user over all namespaces: "
-		"descriptors in flight "
-		"between processes, pages of pipes, inotify watches, queued signals, locked "
-		"memory");
-	if (starts_core_handler())
-		note(c,
-			"starting the host's handler of core files by a crash: the caller's hard "
-			"limit on core files is 0 "
-			"(ulimit -Hc), and would have to be 1 for that");
-	if (in->options->host_sockets.count > 0)
-		note(c,
-			"whatever the host's services do for it behind the sockets that were named "
-			"with --host-socket");
-	if (!in->cgroup)
-		note(c,
-			"using memory that is in no process: the kernel's buffers for pipes and "
-			"sockets, shared pages given back with madvise. Only a cgroup counts "
-			"those");
-	if (!in->isolation->has_own_root)
-		note(c,
-			"reading every file that the user may read, and writing where that user "
-			"may write: this tier does not hide files");
-	if (!in->isolation->has_namespaces)
-		note(c, "seeing the host's processes and reaching its UNIX sockets");
-	if (in->options->network == NETWORK_ALLOW)
-		note(c,
-			"reaching the host's network, its loopback services and abstract sockets: "
-			"--network allow shares all of it");
 }

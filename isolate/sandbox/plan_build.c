@@ -31,9 +31,6 @@
 #include "isolate/init/privileges.h"
 #include "isolate/runner/bootstrap.h"
 #include "isolate/sandbox/interpreter.h"
-#include "isolate/sandbox/limits_from_options.h"
-#include "isolate/sandbox/plan_view.h"
-#include "isolate/sandbox/runtime_files.h"
 #include "isolate/wire/init_plan.h"
 
 #define RUNNER_DIRECTORY "/run/cordon/runner"
@@ -91,7 +88,7 @@ static int add_python(const struct sandbox_request *in, struct plan_builder *b,
 	for (size_t i = 0; in->isolation->has_own_root && i < python->tree_count; i++)
 		if (python->is_link[i])
 			plan_add_bind(b, python->trees[i], python->trees[i], PLAN_BIND_LIKE_HOST);
-		else if (runtime_add_tree(b, python->trees[i], python->trees[i],
+		else if (host_files_add_tree(b, python->trees[i], python->trees[i],
 				 runtime_flags(in->options), &out->spawn, err) < 0)
 			return -1;
 	b->plan.command = packer_string(&b->packer, python->path);
@@ -352,108 +349,10 @@ static void choose_directory(
 	}
 }
 
-int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *record,
-	struct error *err)
-{
-	struct confinement *c = &record->confinement;
-	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
-	enum program_kind kind = in->program->kind;
-	struct plan_builder b;
-	int status = -1;
-
-	memset(out, 0, sizeof *out);
-	out->runner_socket = -1;
-	out->fds[0] = -1;
-	out->fd_count = 1;
-	out->view_config = -1;
-	plan_begin(&b);
-	limits_notes(in, c);
-	out->spawn.magic = RUNNER_SPAWN_MAGIC;
-	limits_from_options(in, &out->spawn.limits, c);
-	if (plan_view_check(in, err) < 0)
-		goto out;
-	b.plan.limits = out->spawn.limits;
-	b.plan.root_bytes = ROOT_BYTES;
-	b.plan.rows = (uint16_t)in->rows;
-	b.plan.columns = (uint16_t)in->columns;
-	b.plan.inside_uid = out->spawn.limits.uid;
-	b.plan.inside_gid = out->spawn.limits.gid;
-	if (!in->isolation->has_own_root) {
-		if (name_workspace(out, err) < 0)
-			goto out;
-		home = temporary = directory = out->workspace;
-	}
-	choose_directory(in, &b, directory);
-	b.plan.workspace = packer_string(&b.packer, out->workspace);
-	if (environment_add(&b, in->options, home, temporary, err) < 0)
-		goto out;
-	if (in->isolation->has_own_root)
-		runtime_add(&b, in->options, &out->spawn.limits, kind == PROGRAM_BODY);
-	if (in->isolation->has_own_root && runtime_add_named(&b, in->options, &out->spawn, err) < 0)
-		goto out;
-	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out, err) < 0)
-		goto out;
-	if (kind == PROGRAM_BODY) {
-		/*
-		 * The fork server itself is not the program: its children are held, each by limits
-		 * of its own.
-		 */
-		b.plan.limits.profile = PROFILE_NONE;
-		b.plan.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
-		b.plan.limits.memory_bytes = 0;
-		b.plan.limits.processes = UINT32_MAX;
-		status = plan_build_runner(in, &b, out, err);
-	} else if (kind == PROGRAM_SCRIPT) {
-		status = plan_build_script(in, &b, out, err);
-	} else {
-		status = plan_build_command(in, &b, err);
-	}
-	if (status == 0 && in->isolation->has_own_root)
-		status = plan_view(in, &b, out, c, &record->view, err);
-out:
-	if (status < 0) {
-		packer_free(&b.packer);
-		return -1;
-	}
-	out->fds[0] = plan_finish(&b, err);
-	return out->fds[0] < 0 ? -1 : 0;
-}
-
-static void close_all(int *fds, size_t *count)
-{
-	for (size_t i = 0; i < *count; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	*count = 0;
-}
-
-void plan_build_free(struct sandbox_plan *c)
-{
-	close_all(c->fds, &c->fd_count);
-	close_all(c->request_fds, &c->request_fd_count);
-	if (c->view_config >= 0)
-		close(c->view_config);
-	c->view_config = -1;
-	if (c->runner_socket >= 0)
-		close(c->runner_socket);
-	c->runner_socket = -1;
-	if (c->workspace[0]) {
-		workspace_remove(c->workspace);
-		c->workspace[0] = '\0';
-	}
-}
-
-/* ---- environment ---- */
-
 /*
- * The program's environment.
- *
- * It is built from nothing, so that no credential in the caller's gets in by being forgotten. A
- * later value of a name takes the place of an earlier one, because getenv(3) inside would find the
- * first.
+ * One NAME=VALUE of the environment. A later one takes the place of an earlier one of the same
+ * name, because getenv(3) inside would find the first.
  */
-
-/* One NAME=VALUE; a later one takes the place of an earlier one of the same name. */
 static int set_variable(
 	struct string_list *env, const char *name, size_t name_length, const char *value)
 {
@@ -509,7 +408,7 @@ static int collect_environment(
 	return 0;
 }
 
-int environment_add(struct plan_builder *b, const struct options *o, const char *home,
+static int add_environment(struct plan_builder *b, const struct options *o, const char *home,
 	const char *temporary, struct error *err)
 {
 	struct string_list env = { NULL, 0 };
@@ -525,4 +424,92 @@ int environment_add(struct plan_builder *b, const struct options *o, const char 
 	}
 	free(env.items);
 	return status;
+}
+
+int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struct record *record,
+	struct error *err)
+{
+	struct confinement *c = &record->confinement;
+	const char *home = "/home/user", *temporary = "/tmp", *directory = "/workspace";
+	enum program_kind kind = in->program->kind;
+	struct plan_builder b;
+	int status = -1;
+
+	memset(out, 0, sizeof *out);
+	out->runner_socket = -1;
+	out->fds[0] = -1;
+	out->fd_count = 1;
+	out->view_config = -1;
+	plan_begin(&b);
+	out->spawn.magic = RUNNER_SPAWN_MAGIC;
+	limits_from_options(in, &out->spawn.limits, c);
+	if (plan_view_check(in, err) < 0)
+		goto out;
+	b.plan.limits = out->spawn.limits;
+	b.plan.root_bytes = ROOT_BYTES;
+	b.plan.rows = (uint16_t)in->rows;
+	b.plan.columns = (uint16_t)in->columns;
+	b.plan.inside_uid = out->spawn.limits.uid;
+	b.plan.inside_gid = out->spawn.limits.gid;
+	if (!in->isolation->has_own_root) {
+		if (name_workspace(out, err) < 0)
+			goto out;
+		home = temporary = directory = out->workspace;
+	}
+	choose_directory(in, &b, directory);
+	b.plan.workspace = packer_string(&b.packer, out->workspace);
+	if (add_environment(&b, in->options, home, temporary, err) < 0)
+		goto out;
+	if (in->isolation->has_own_root && host_files_add(in, &b, &out->spawn, err) < 0)
+		goto out;
+	if (kind != PROGRAM_BODY && add_copies(&b, in->options, out, err) < 0)
+		goto out;
+	if (kind == PROGRAM_BODY) {
+		/*
+		 * The fork server itself is not the program: its children are held, each by limits
+		 * of its own.
+		 */
+		b.plan.limits.profile = PROFILE_NONE;
+		b.plan.limits.flags &= ~(uint32_t)(LIMIT_EVENTS | LIMIT_COUNT_REFUSALS);
+		b.plan.limits.memory_bytes = 0;
+		b.plan.limits.processes = UINT32_MAX;
+		status = plan_build_runner(in, &b, out, err);
+	} else if (kind == PROGRAM_SCRIPT) {
+		status = plan_build_script(in, &b, out, err);
+	} else {
+		status = plan_build_command(in, &b, err);
+	}
+	if (status == 0 && in->isolation->has_own_root)
+		status = plan_view(in, &b, out, c, &record->view, err);
+out:
+	if (status < 0) {
+		packer_free(&b.packer);
+		return -1;
+	}
+	out->fds[0] = plan_finish(&b, err);
+	return out->fds[0] < 0 ? -1 : 0;
+}
+
+static void close_all(int *fds, size_t *count)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*count = 0;
+}
+
+void plan_build_free(struct sandbox_plan *c)
+{
+	close_all(c->fds, &c->fd_count);
+	close_all(c->request_fds, &c->request_fd_count);
+	if (c->view_config >= 0)
+		close(c->view_config);
+	c->view_config = -1;
+	if (c->runner_socket >= 0)
+		close(c->runner_socket);
+	c->runner_socket = -1;
+	if (c->workspace[0]) {
+		workspace_remove(c->workspace);
+		c->workspace[0] = '\0';
+	}
 }

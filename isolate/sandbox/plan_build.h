@@ -55,14 +55,51 @@ int plan_build(const struct sandbox_request *in, struct sandbox_plan *out, struc
 /* Closes what is open, and removes the workspace directory of a tier without mounts. */
 void plan_build_free(struct sandbox_plan *c);
 
-/* What a program finds in its environment. */
+/* ---- the parts of plan_build() ---- */
 
 /*
- * Adds the environment to a plan: PATH, HOME, LANG, TMPDIR, the kind of the terminal with --tty,
- * and what was named (--inherit-env, --env). Nothing else of the caller's. Returns 0, or -1 with
- * RESOURCES_EXHAUSTED.
+ * Fills the limits, the record's words for what enforces each, and its notes of what the tier does
+ * not stop. In limits_from_options.c.
  */
-int environment_add(struct plan_builder *b, const struct options *o, const char *home,
-	const char *temporary, struct error *err);
+void limits_from_options(
+	const struct sandbox_request *in, struct confine_limits *l, struct confinement *c);
+
+/*
+ * Bytes that a sandbox may have in memory in all: what its processes hold, which PID 1 keeps to
+ * --memory, and the files that can be written, which are beside it. A cgroup counts both.
+ */
+int64_t limits_most_memory(const struct options *o);
+
+/*
+ * Adds what of the host's files the program is shown: the system runtime, public configuration, the
+ * made-up files of /etc, and what --ro, --scratch and --host-socket named. A body is shown less.
+ * With the host's network its names and resolvers are the host's. Returns 0, or -1 with BAD_OPTION.
+ * In host_files.c.
+ */
+int host_files_add(const struct sandbox_request *in, struct plan_builder *b,
+	struct runner_spawn *spawn, struct error *err);
+
+/* The flags of a bind that is the system's or the interpreter's and was not named. */
+unsigned runtime_flags(const struct options *o);
+
+/*
+ * Adds a tree of the host's at a place inside (flags: PLAN_BIND_...). Where an execution's fresh
+ * directory (/tmp, /workspace, /dev/shm) would hide it, the spawn message asks the runner to carry
+ * it over. Returns 0, or -1 with BAD_OPTION when there are too many of those.
+ */
+int host_files_add_tree(struct plan_builder *b, const char *source, const char *target,
+	unsigned flags, struct runner_spawn *spawn, struct error *err);
+
+/* Refuses options of the view that the tier or the mode cannot keep. 0, or -1 with BAD_OPTION. */
+int plan_view_check(const struct sandbox_request *in, struct error *err);
+
+/*
+ * To be called when every bind is in the plan; those that were named carry PLAN_BIND_VIEW. Puts the
+ * binds in an order in which none covers another, numbers those that go through the view, and makes
+ * the server's configuration, out->view_config, and the room for the mount, out->view_index, where
+ * there are any. Says in c and summary what came of it. 0 or -1. In plan_view.c.
+ */
+int plan_view(const struct sandbox_request *in, struct plan_builder *b, struct sandbox_plan *out,
+	struct confinement *c, struct view_summary *summary, struct error *err);
 
 #endif

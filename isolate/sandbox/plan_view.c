@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composing a view. See plan_view.h.
+ * Composing a view. See plan_build.h.
  *
  * A place inside another one's tree has to exist there before something can be mounted on it, and
  * the view is read-only: so the configuration has every such place, and shows an empty directory or
@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/sandbox/plan_view.h"
+#include "isolate/sandbox/plan_build.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports from inside, and what follows from them. See reports.h.
+ * Reports from inside, and what follows from them. See event_loop.h.
  *
  * A report has a fixed size and is checked before anything is done with it; one that is malformed
  * ends the execution. Descriptors that come along are taken by the handler that wants them, and
@@ -11,7 +11,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/sandbox/reports.h"
+#include "isolate/sandbox/event_loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output and input of a program. See standard_streams.h.
+ * The streams of a program. See standard_streams.h.
  *
  * Memory is bounded by the limit: what is over it is read, so that the program does not block on
  * it, counted and forgotten. Bytes are not looked at here; they become text when the record is
@@ -14,17 +14,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
 #include "isolate/base/clock.h"
+#include "isolate/base/locate.h"
 
 /*
  * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking,
@@ -185,8 +192,6 @@ void capture_finish(struct capture *c, int64_t deadline_us)
 /* ---- stdin relay ---- */
 
 /*
- * Feeding a program.
- *
  * The source keeps its flags, so it is read once for each time that it is said to be ready, which
  * cannot block. What epoll(7) refuses (files, /dev/null, /dev/zero) never makes a reader wait, so
  * it is read whenever the program has room. The sink is ours and non-blocking. A program that does
@@ -206,39 +211,39 @@ static bool is_refused_by_epoll(int fd)
 	return refused;
 }
 
-int stdin_relay_open_terminal(struct stdin_relay *f, int source, int master)
+int stdin_relay_open_terminal(struct stdin_relay *r, int source, int master)
 {
-	*f = (struct stdin_relay)STDIN_RELAY_INIT;
-	f->backlog = malloc(FEED_BLOCK);
-	f->sink = f->backlog ? fcntl(master, F_DUPFD_CLOEXEC, 3) : -1;
-	if (f->sink < 0 || fcntl(f->sink, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
+	*r = (struct stdin_relay)STDIN_RELAY_INIT;
+	r->backlog = malloc(RELAY_BLOCK);
+	r->sink = r->backlog ? fcntl(master, F_DUPFD_CLOEXEC, 3) : -1;
+	if (r->sink < 0 || fcntl(r->sink, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
 		return -1;
-	f->source = source;
-	f->always_ready = is_refused_by_epoll(source);
-	f->types_end = !isatty(source);
-	f->last = '\n';
+	r->source = source;
+	r->always_ready = is_refused_by_epoll(source);
+	r->types_end = !isatty(source);
+	r->last = '\n';
 	return 0;
 }
 
-int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct error *err)
+int stdin_relay_open(struct stdin_relay *r, int source, int *read_end, struct error *err)
 {
 	struct stat st;
 	int ends[2];
 
-	*f = (struct stdin_relay)STDIN_RELAY_INIT;
+	*r = (struct stdin_relay)STDIN_RELAY_INIT;
 	if (fstat(source, &st) != 0)
 		return error_set(err, FAILURE_BAD_INPUT, errno, "looking at standard input");
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, FAILURE_BAD_INPUT, EISDIR,
 			"standard input is a directory, and cannot be read by a program; show it "
 			"with --ro");
-	f->backlog = malloc(FEED_BLOCK);
-	if (!f->backlog || pipe2(ends, O_CLOEXEC) != 0)
+	r->backlog = malloc(RELAY_BLOCK);
+	if (!r->backlog || pipe2(ends, O_CLOEXEC) != 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
 			"making the program's standard input");
-	f->source = source;
-	f->sink = ends[1];
-	f->always_ready = is_refused_by_epoll(source);
+	r->source = source;
+	r->sink = ends[1];
+	r->always_ready = is_refused_by_epoll(source);
 	*read_end = ends[0];
 	if (fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
 		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
@@ -246,85 +251,199 @@ int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct er
 	return 0;
 }
 
-bool stdin_relay_is_blocked(const struct stdin_relay *f)
+bool stdin_relay_is_blocked(const struct stdin_relay *r)
 {
-	return f->start < f->end;
+	return r->start < r->end;
 }
 
-static void close_sink(struct stdin_relay *f)
+static void close_sink(struct stdin_relay *r)
 {
-	if (f->sink >= 0)
-		close(f->sink);
-	f->sink = f->source = -1;
-	f->start = f->end = 0;
+	if (r->sink >= 0)
+		close(r->sink);
+	r->sink = r->source = -1;
+	r->start = r->end = 0;
 }
 
 /* Writes the backlog out as far as it goes; a program that has closed its input wants no more. */
-static void give(struct stdin_relay *f)
+static void give(struct stdin_relay *r)
 {
-	while (f->start < f->end) {
-		ssize_t wrote = write(f->sink, f->backlog + f->start, f->end - f->start);
+	while (r->start < r->end) {
+		ssize_t wrote = write(r->sink, r->backlog + r->start, r->end - r->start);
 
 		if (wrote > 0) {
-			f->start += (size_t)wrote;
+			r->start += (size_t)wrote;
 		} else if (wrote < 0 && errno == EAGAIN) {
 			return;
 		} else if (wrote == 0 || errno != EINTR) {
-			close_sink(f);
+			close_sink(r);
 			return;
 		}
 	}
-	f->start = f->end = 0;
-	if (f->at_end)
-		close_sink(f);
+	r->start = r->end = 0;
+	if (r->at_end)
+		close_sink(r);
 }
 
 /*
  * In the middle of a line the first of these ends the line, and only the next one the file:
  * termios(3), VEOF.
  */
-static void end_source(struct stdin_relay *f)
+static void end_source(struct stdin_relay *r)
 {
 	static const char END_OF_FILE[] = { 4, 4 };
 
-	f->at_end = true;
-	f->source = -1;
-	if (f->types_end) {
-		f->end = f->last == '\n' ? 1 : 2;
-		memcpy(f->backlog, END_OF_FILE, f->end);
+	r->at_end = true;
+	r->source = -1;
+	if (r->types_end) {
+		r->end = r->last == '\n' ? 1 : 2;
+		memcpy(r->backlog, END_OF_FILE, r->end);
 	}
-	give(f);
+	give(r);
 }
 
-void stdin_relay_move(struct stdin_relay *f, bool source_is_ready)
+void stdin_relay_move(struct stdin_relay *r, bool source_is_ready)
 {
-	bool ready = source_is_ready || f->always_ready;
+	bool ready = source_is_ready || r->always_ready;
 	int blocks = 0;
 
-	for (give(f);
-		ready && f->source >= 0 && !stdin_relay_is_blocked(f) && blocks < BLOCKS_AT_ONCE;
-		give(f), blocks++) {
+	for (give(r);
+		ready && r->source >= 0 && !stdin_relay_is_blocked(r) && blocks < BLOCKS_AT_ONCE;
+		give(r), blocks++) {
 		ssize_t got;
 
 		do
-			got = read(f->source, f->backlog, FEED_BLOCK);
+			got = read(r->source, r->backlog, RELAY_BLOCK);
 		while (got < 0 && errno == EINTR);
 		if (got < 0 && errno == EAGAIN)
 			return;
 		if (got <= 0) {
-			end_source(f);
+			end_source(r);
 			return;
 		}
-		f->last = f->backlog[got - 1];
-		f->end = (size_t)got;
-		ready = f->always_ready;
+		r->last = r->backlog[got - 1];
+		r->end = (size_t)got;
+		ready = r->always_ready;
 	}
 }
 
-void stdin_relay_close(struct stdin_relay *f)
+void stdin_relay_close(struct stdin_relay *r)
 {
-	if (f->sink >= 0)
-		close(f->sink);
-	free(f->backlog);
-	*f = (struct stdin_relay)STDIN_RELAY_INIT;
+	if (r->sink >= 0)
+		close(r->sink);
+	free(r->backlog);
+	*r = (struct stdin_relay)STDIN_RELAY_INIT;
+}
+
+/* ---- terminal ---- */
+
+/*
+ * The program has a pseudo-terminal inside its own /dev/pts, so it can neither type into the
+ * caller's terminal nor change its settings. The caller's settings are changed only from the
+ * foreground (SIGTTOU is blocked around it), and given back on every way out: when this process is
+ * killed, by a keeper (cordon-init in another role) that waits for the end of a pipe.
+ */
+
+void terminal_window(int fd, unsigned *rows, unsigned *columns)
+{
+	struct winsize window;
+
+	*rows = *columns = 0;
+	if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &window) == 0) {
+		*rows = window.ws_row;
+		*columns = window.ws_col;
+	}
+}
+
+static int set_attributes(int fd, const struct termios *settings)
+{
+	sigset_t stop, before;
+	int status;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stop, &before);
+	status = tcsetattr(fd, TCSADRAIN, settings);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
+/* Without a keeper all goes on, but for what happens after a KILL. */
+static void start_keeper(struct terminal *t)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	char path[PATH_MAX];
+	char *const argv[] = { (char *)"cordon-init", (char *)"terminal", NULL };
+	char *const env[] = { NULL };
+	int ends[2], code;
+
+	if (locate(OWN_INIT, path, sizeof path, NULL) < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, t->fd, 1); /* first: it mostly is descriptor 0 */
+	posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+	posix_spawnattr_init(&attributes);
+	/* no key that is typed signals it */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+	code = posix_spawn(&t->keeper_pid, path, &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[0]);
+	/*
+	 * The settings fit a pipe's atomic write; they go along because the keeper may look only
+	 * after they have changed.
+	 */
+	if (code == 0 && write(ends[1], &t->before, sizeof t->before) == sizeof t->before)
+		t->keeper = ends[1];
+	else
+		close(ends[1]);
+}
+
+/*
+ * A byte means that all is well: then the keeper leaves the terminal alone, which another program
+ * may own by now.
+ */
+static void dismiss_keeper(struct terminal *t)
+{
+	ssize_t wrote;
+
+	if (t->keeper < 0)
+		return;
+	do
+		wrote = write(t->keeper, "", 1);
+	while (wrote < 0 && errno == EINTR);
+	close(t->keeper);
+	t->keeper = -1;
+	while (waitpid(t->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void terminal_begin(struct terminal *t, int fd)
+{
+	struct termios raw;
+
+	t->fd = fd;
+	if (fd < 0 || tcgetattr(fd, &t->before) != 0 || tcgetpgrp(fd) != getpgrp())
+		return;
+	start_keeper(t);
+	raw = t->before;
+	cfmakeraw(&raw);
+	t->raw = set_attributes(fd, &raw) == 0;
+}
+
+void terminal_restore(struct terminal *t)
+{
+	if (t->raw)
+		set_attributes(t->fd, &t->before);
+	t->raw = false;
+	dismiss_keeper(t);
+}
+
+void terminal_resize(struct terminal *t)
+{
+	struct winsize window;
+
+	/* Without a terminal on either side there is nothing to resize, and that is no error. */
+	if (t->fd >= 0 && t->master >= 0 && ioctl(t->fd, TIOCGWINSZ, &window) == 0)
+		ioctl(t->master, TIOCSWINSZ, &window);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One output stream of a program: kept up to a limit, or passed on.
+ * The standard streams of a program: output that is captured or passed on, input that is relayed,
+ * and the caller's terminal.
  *
- * Passing on never blocks: what the reader has no room for waits in one bounded backlog, and while
+ * Output is kept up to a limit, or passed on. Passing on never blocks: what the reader has no room for waits in one bounded backlog, and while
  * it is not empty nothing more is taken from the program. That is the program's back-pressure, and
  * the clock goes on meanwhile.
  */
@@ -12,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <termios.h>
 
 #include "isolate/base/error.h"
 #include "isolate/wire/record.h"
@@ -78,7 +81,7 @@ void capture_finish(struct capture *c, int64_t deadline_us);
  * of the host could be opened.
  */
 
-#define FEED_BLOCK 65536
+#define RELAY_BLOCK 65536
 
 struct stdin_relay {
 	int source; /* the caller's, borrowed; -1 when it has ended or there is none */
@@ -88,7 +91,7 @@ struct stdin_relay {
 	bool types_end; /* the sink is a terminal: the end of the source is typed there */
 	bool at_end;    /* the source has ended */
 	char last;      /* byte that was read */
-	char *backlog;  /* FEED_BLOCK bytes, owned; of them [start, end) wait for the program */
+	char *backlog;  /* RELAY_BLOCK bytes, owned; of them [start, end) wait for the program */
 	size_t start, end;
 };
 
@@ -101,23 +104,50 @@ struct stdin_relay {
  * Makes the pipe. *read_end is for the program; the caller closes it. Returns 0, or -1 with
  * BAD_INPUT (a directory) or RESOURCES_EXHAUSTED.
  */
-int stdin_relay_open(struct stdin_relay *f, int source, int *read_end, struct error *err);
+int stdin_relay_open(struct stdin_relay *r, int source, int *read_end, struct error *err);
 
-/* Feeds a terminal: `master` is duplicated, and non-blocking. Returns 0 or -1 with errno. */
-int stdin_relay_open_terminal(struct stdin_relay *f, int source, int master);
+/* Relays to a terminal: `master` is duplicated, non-blocking. Returns 0 or -1 with errno. */
+int stdin_relay_open_terminal(struct stdin_relay *r, int source, int master);
 
 /*
  * Whether bytes wait for the program: then the sink is to be watched (POLLOUT), and not the source.
  */
-bool stdin_relay_is_blocked(const struct stdin_relay *f);
+bool stdin_relay_is_blocked(const struct stdin_relay *r);
 
 /*
  * Gives the program what it has room for, and then, if the source is ready, takes the next block,
  * of one that is always ready several. At the end of the source the sink is closed.
  */
-void stdin_relay_move(struct stdin_relay *f, bool source_is_ready);
+void stdin_relay_move(struct stdin_relay *r, bool source_is_ready);
 
 /* Closes our end and frees the backlog. The source is the caller's. */
-void stdin_relay_close(struct stdin_relay *f);
+void stdin_relay_close(struct stdin_relay *r);
+
+/* The caller's terminal, while a program has one of its own (--tty). termios(3), pty(7). */
+
+struct terminal {
+	int fd;     /* the caller's terminal, or -1 */
+	int master; /* the program's terminal, or -1 */
+	bool raw;
+	/* pipe to the process that restores the settings when we cannot, or -1 */
+	int keeper;
+	pid_t keeper_pid;
+	struct termios before;
+};
+
+/* The window size of a terminal; 0 x 0 when it has none. */
+void terminal_window(int fd, unsigned *rows, unsigned *columns);
+
+/*
+ * Puts the caller's terminal into raw mode, if this process is in its foreground. Does nothing when
+ * fd is no terminal.
+ */
+void terminal_begin(struct terminal *t, int fd);
+
+/* Gives the caller's terminal its settings back. Safe to call at any time, any number of times. */
+void terminal_restore(struct terminal *t);
+
+/* Passes the window size of the caller's terminal on to the program's. */
+void terminal_resize(struct terminal *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of the host a program is shown. See runtime_files.h.
+ * What of the host's files a program is shown. See plan_build.h.
  *
- * The tables say it all: programs and libraries, and of /etc only what they need and what holds no
+ * The tables have all of it: programs and libraries, and of /etc only what they need and what holds no
  * secrets. Users, groups, names and resolvers are made up. Paths are handed on as they were given:
  * they are opened once, inside, by the process that mounts them.
  */
@@ -10,7 +10,7 @@
 #include "config.h"
 #endif
 
-#include "isolate/sandbox/runtime_files.h"
+#include "isolate/sandbox/plan_build.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -208,12 +208,12 @@ static void add_accounts(struct plan_builder *b, const struct confine_limits *li
 	plan_add_file(b, "/etc/group", text, (size_t)length);
 }
 
-void runtime_add(struct plan_builder *b, const struct options *o,
-	const struct confine_limits *limits, bool is_body)
+/* Names of hosts, resolvers, users and groups. */
+static void add_made_up(
+	struct plan_builder *b, const struct options *o, const struct confine_limits *limits)
 {
 	bool online = o->network == NETWORK_ALLOW;
 
-	add_runtime(b, o, is_body);
 	for (size_t i = 0; i < sizeof ETC / sizeof *ETC; i++) {
 		const char *content =
 			online && ETC[i].content_online ? ETC[i].content_online : ETC[i].content;
@@ -228,7 +228,6 @@ void runtime_add(struct plan_builder *b, const struct options *o,
 	else
 		plan_add_file(b, "/etc/resolv.conf", "", 0);
 	add_accounts(b, limits);
-	add_meminfo(b, limits);
 }
 
 /* Whether a path inside lies in a directory that each execution has for itself. */
@@ -247,8 +246,8 @@ static bool is_private(const char *path)
 	return false;
 }
 
-int runtime_add_tree(struct plan_builder *b, const char *source, const char *target, unsigned flags,
-	struct runner_spawn *spawn, struct error *err)
+int host_files_add_tree(struct plan_builder *b, const char *source, const char *target,
+	unsigned flags, struct runner_spawn *spawn, struct error *err)
 {
 	size_t length = strlen(target) + 1;
 
@@ -278,7 +277,7 @@ static bool is_replaced(const struct options *o, const struct bind *named)
 	return false;
 }
 
-int runtime_add_named(struct plan_builder *b, const struct options *o, struct runner_spawn *spawn,
+static int add_named(const struct options *o, struct plan_builder *b, struct runner_spawn *spawn,
 	struct error *err)
 {
 	for (size_t i = 0; i < o->ro_count; i++) {
@@ -287,7 +286,7 @@ int runtime_add_named(struct plan_builder *b, const struct options *o, struct ru
 
 		if (is_replaced(o, &o->ro[i]))
 			continue;
-		if (runtime_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
+		if (host_files_add_tree(b, o->ro[i].source, o->ro[i].target, flags, spawn, err) < 0)
 			return -1;
 	}
 	/*
@@ -300,8 +299,17 @@ int runtime_add_named(struct plan_builder *b, const struct options *o, struct ru
 		if (path[0] != '/' || strstr(path, "/../"))
 			return error_set(err, FAILURE_BAD_OPTION, 0,
 				"--host-socket: %s is no absolute path without \"..\"", path);
-		if (runtime_add_tree(b, path, path, PLAN_BIND_SOCKET, spawn, err) < 0)
+		if (host_files_add_tree(b, path, path, PLAN_BIND_SOCKET, spawn, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int host_files_add(const struct sandbox_request *in, struct plan_builder *b,
+	struct runner_spawn *spawn, struct error *err)
+{
+	add_runtime(b, in->options, in->program->kind == PROGRAM_BODY);
+	add_made_up(b, in->options, &spawn->limits);
+	add_meminfo(b, &spawn->limits);
+	return add_named(in->options, b, spawn, err);
 }
