@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flat tree. See json_read.h.
+ * Reading JSON. See json_read.h.
  *
- * The gate has checked the grammar, so reading is one pass that only has to know where each value
- * ends; every index is checked against the length all the same. Containers that are open are linked
- * through their own nodes (end holds the parent until it is known), so depth costs nothing.
+ * The gate has checked the grammar, so the reader only has to know where each value ends; every
+ * index is checked against the length all the same, so that text which is no JSON ends in a short
+ * answer and nothing else.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -13,45 +13,18 @@
 #include "isolate/base/json_read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include <sodium.h>
+
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_decimal.h"
+#include "isolate/base/text.h"
 
-#define NOBODY UINT32_MAX
-
-struct reading {
-	struct json_tree *tree;
-	const char *text;
-	size_t length, at, used; /* used: of strings */
-	uint32_t capacity;
-	uint32_t open; /* innermost open container, or NOBODY */
-};
-
-static struct json_node *new_node(struct reading *r, enum json_kind kind)
-{
-	struct json_tree *t = r->tree;
-	struct json_node *grown;
-
-	if (t->count == r->capacity) {
-		uint32_t capacity = r->capacity ? r->capacity * 2 : 64;
-
-		if (capacity > JSON_TREE_NODES_MAX) {
-			errno = E2BIG;
-			return NULL;
-		}
-		grown = realloc(t->nodes, capacity * sizeof *grown);
-		if (!grown)
-			return NULL;
-		t->nodes = grown;
-		r->capacity = capacity;
-	}
-	grown = &t->nodes[t->count++];
-	*grown = (struct json_node){
-		.kind = (uint8_t)kind, .end = t->count, .raw = (uint32_t)r->at
-	};
-	return grown;
-}
+/* ---- strings ---- */
 
 static unsigned hex4(const char *text)
 {
@@ -62,7 +35,7 @@ static unsigned hex4(const char *text)
 
 		value = value << 4 | (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 	}
-	return value;
+	return value & 0xffff;
 }
 
 static size_t put_utf8(char *out, uint32_t point)
@@ -89,7 +62,10 @@ static size_t put_utf8(char *out, uint32_t point)
 	return 4;
 }
 
-/* Unescapes from text[from] to text[to] into out, which is never longer. Returns how many bytes. */
+/*
+ * Unescapes from text[from] to text[to] into out, which is never longer and may be the same place.
+ * Returns how many bytes.
+ */
 static size_t unescape(const char *text, size_t from, size_t to, char *out)
 {
 	static const char NAMED[] = "\"\\/bfnrt", MEANT[] = "\"\\/\b\f\n\r\t";
@@ -113,7 +89,7 @@ static size_t unescape(const char *text, size_t from, size_t to, char *out)
 			break;
 		point = hex4(text + from + 2);
 		from += 6;
-		if (point >= 0xd800 && point < 0xdc00 && from + 6 <= to) {
+		if (point >= 0xd800 && point < 0xdc00 && from + 6 <= to && text[from] == '\\') {
 			point = 0x10000 + ((point - 0xd800) << 10) +
 				((hex4(text + from + 2) - 0xdc00) & 0x3ff);
 			from += 6;
@@ -123,32 +99,276 @@ static size_t unescape(const char *text, size_t from, size_t to, char *out)
 	return used;
 }
 
+/* ---- values as slices of the text ---- */
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static size_t skip_space(const char *text, size_t length, size_t at)
+{
+	while (at < length && is_space(text[at]))
+		at++;
+	return at;
+}
+
+/* From an opening quote to behind the closing one; length when there is none. */
+static size_t skip_string(const char *text, size_t length, size_t at)
+{
+	for (at++; at < length && text[at] != '"'; at++)
+		if (text[at] == '\\')
+			at++;
+	return at < length ? at + 1 : length;
+}
+
+/* From the first byte of a value to behind its last. */
+static size_t skip_value(const char *text, size_t length, size_t at)
+{
+	size_t depth = 0;
+
+	if (at < length && text[at] == '"')
+		return skip_string(text, length, at);
+	while (at < length) {
+		char c = text[at];
+
+		if (c == '"') {
+			at = skip_string(text, length, at);
+			continue;
+		}
+		if (c == '{' || c == '[')
+			depth++;
+		if ((c == '}' || c == ']' || c == ',') && depth == 0)
+			break;
+		at++;
+		if ((c == '}' || c == ']') && --depth == 0)
+			break;
+	}
+	return at;
+}
+
+/* Cuts out the value at `at`; *at is behind it afterwards. */
+static bool cut_value(struct json_slice in, size_t start, size_t *at, struct json_slice *value)
+{
+	size_t end = *at = skip_value(in.text, in.length, start);
+
+	while (end > start && is_space(in.text[end - 1]))
+		end--;
+	*value = json_slice(in.text + start, end - start);
+	return end > start;
+}
+
+/* Steps over the opening bracket, or the comma before the next member or item. */
+static bool step_in(struct json_slice in, char bracket, size_t *at)
+{
+	size_t i = skip_space(in.text, in.length, *at);
+
+	if (i >= in.length || in.text[i] != (*at == 0 ? bracket : ','))
+		return false;
+	*at = skip_space(in.text, in.length, i + 1);
+	return *at < in.length && in.text[*at] != ']';
+}
+
+bool json_next(
+	struct json_slice object, size_t *at, struct json_slice *key, struct json_slice *value)
+{
+	size_t i = *at, end;
+
+	if (!step_in(object, '{', &i) || object.text[i] != '"')
+		return false;
+	end = skip_string(object.text, object.length, i);
+	*key = json_slice(object.text + i + 1, end > i + 2 ? end - i - 2 : 0);
+	i = skip_space(object.text, object.length, end);
+	if (i >= object.length || object.text[i] != ':')
+		return false;
+	return cut_value(object, skip_space(object.text, object.length, i + 1), at, value);
+}
+
+bool json_item(struct json_slice array, size_t *at, struct json_slice *item)
+{
+	size_t i = *at;
+
+	return step_in(array, '[', &i) && cut_value(array, i, at, item);
+}
+
+struct json_slice json_get(struct json_slice object, const char *name)
+{
+	size_t at = 0, length = strlen(name);
+	struct json_slice key, value;
+
+	while (json_next(object, &at, &key, &value))
+		if (key.length == length && memcmp(key.text, name, length) == 0)
+			return value;
+	return JSON_NONE;
+}
+
+static bool is_string(struct json_slice value)
+{
+	return value.length >= 2 && value.text[0] == '"';
+}
+
+bool json_is(struct json_slice value, const char *string)
+{
+	size_t length = strlen(string);
+
+	return is_string(value) && value.length == length + 2 &&
+		memcmp(value.text + 1, string, length) == 0;
+}
+
+bool json_is_true(struct json_slice value)
+{
+	return value.length == 4 && memcmp(value.text, "true", 4) == 0;
+}
+
+bool json_is_null(struct json_slice value)
+{
+	return value.length == 0 || (value.length == 4 && memcmp(value.text, "null", 4) == 0);
+}
+
+bool json_copy(struct json_slice value, char *out, size_t size)
+{
+	if (!is_string(value) || value.length - 2 >= size || memchr(value.text, '\\', value.length))
+		return false;
+	memcpy(out, value.text + 1, value.length - 2);
+	out[value.length - 2] = '\0';
+	return true;
+}
+
+bool json_decode(struct json_slice value, struct buffer *out)
+{
+	size_t start = out->length;
+
+	if (!is_string(value))
+		return false;
+	buffer_add(out, value.text + 1, value.length - 2);
+	if (out->failed || !memchr(value.text, '\\', value.length))
+		return true;
+	out->length = start + unescape(out->data, start, out->length, out->data + start);
+	out->data[out->length] = '\0';
+	return true;
+}
+
+static bool decode_base64(struct json_slice value, struct buffer *out)
+{
+	_cleanup_free_ unsigned char *bytes = is_string(value) ? malloc(value.length) : NULL;
+	size_t length = 0;
+
+	if (!bytes ||
+		sodium_base642bin(bytes, value.length, value.text + 1, value.length - 2, NULL,
+			&length, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+		return false;
+	buffer_add(out, bytes, length);
+	return true;
+}
+
+bool json_get_bytes(struct json_slice object, const char *name, struct buffer *out)
+{
+	char coded[80];
+
+	snprintf(coded, sizeof coded, "%s_b64", name);
+	return decode_base64(json_get(object, coded), out) ||
+		json_decode(json_get(object, name), out);
+}
+
+int64_t json_int(struct json_slice value, int64_t otherwise)
+{
+	char text[32], *end;
+	int64_t number;
+
+	if (value.length == 0 || value.length >= sizeof text)
+		return otherwise;
+	memcpy(text, value.text, value.length);
+	text[value.length] = '\0';
+	number = strtoll(text, &end, 10);
+	return end == text ? otherwise : number;
+}
+
+int64_t json_time(struct json_slice value)
+{
+	struct tm parts = { .tm_isdst = 0 };
+	int64_t nanoseconds = 0, unit = 100000000;
+	char text[40];
+	const char *rest;
+
+	if (!json_copy(value, text, sizeof text) ||
+		!(rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts)))
+		return 0;
+	if (*rest == '.')
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+			nanoseconds += (*rest - '0') * unit;
+	return (int64_t)timegm(&parts) * 1000000000 + nanoseconds;
+}
+
+void json_visible(struct json_slice value, struct buffer *out)
+{
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;
+
+	if (json_decode(value, &bytes))
+		text_visible(out, bytes.data, bytes.length, TEXT_ONE_LINE);
+	else if (value.text)
+		text_visible(out, value.text, value.length, TEXT_ONE_LINE);
+}
+
+/* ---- the whole document as nodes ---- */
+
+#define NO_NODE UINT32_MAX
+
+/*
+ * Reading is one pass. Containers that are open are linked through their own nodes (end holds the
+ * parent until it is known), so depth costs nothing.
+ */
+struct reading {
+	struct json_tree *tree;
+	const char *text;
+	size_t length, at, used; /* used: of strings */
+	uint32_t capacity;
+	uint32_t open; /* innermost open container, or NO_NODE */
+};
+
+static struct json_node *new_node(struct reading *r, enum json_kind kind)
+{
+	struct json_tree *t = r->tree;
+	struct json_node *grown;
+
+	if (t->count == r->capacity) {
+		uint32_t capacity = r->capacity ? r->capacity * 2 : 64;
+
+		if (capacity > JSON_TREE_NODES_MAX) {
+			errno = E2BIG;
+			return NULL;
+		}
+		grown = realloc(t->nodes, capacity * sizeof *grown);
+		if (!grown)
+			return NULL;
+		t->nodes = grown;
+		r->capacity = capacity;
+	}
+	grown = &t->nodes[t->count++];
+	*grown = (struct json_node){
+		.kind = (uint8_t)kind, .end = t->count, .raw = { r->text + r->at, 0 }
+	};
+	return grown;
+}
+
 static int read_string(struct reading *r)
 {
 	struct json_node *node = new_node(r, JSON_STRING);
-	size_t start = r->at + 1, end = start;
-	bool escaped = false;
+	size_t start = r->at + 1, after = skip_string(r->text, r->length, r->at),
+	       end = after > start ? after - 1 : start;
 
 	if (!node)
 		return -1;
-	for (; end < r->length && r->text[end] != '"'; end++)
-		if (r->text[end] == '\\') {
-			escaped = true;
-			end++;
-		}
-	if (end > r->length)
-		end = r->length;
 	node->bytes = r->text + start;
 	node->length = (uint32_t)(end - start);
-	if (escaped) {
+	if (memchr(node->bytes, '\\', node->length)) {
 		if (!r->tree->strings && !(r->tree->strings = malloc(r->length)))
 			return -1;
 		node->bytes = r->tree->strings + r->used;
 		node->length = (uint32_t)unescape(r->text, start, end, r->tree->strings + r->used);
 		r->used += node->length;
 	}
-	r->at = end < r->length ? end + 1 : r->length;
-	node->raw_length = (uint32_t)(r->at - node->raw);
+	r->at = after;
+	node->raw.length = (size_t)(r->text + r->at - node->raw.text);
 	return 0;
 }
 
@@ -168,7 +388,7 @@ static int read_plain(struct reading *r)
 		end++;
 	if (end == r->at)
 		end++;
-	node->raw_length = (uint32_t)(end - r->at);
+	node->raw.length = end - r->at;
 	r->at = end;
 	return 0;
 }
@@ -192,16 +412,16 @@ static void close_container(struct reading *r)
 
 	r->at++;
 	node->end = r->tree->count;
-	node->raw_length = (uint32_t)(r->at - node->raw);
+	node->raw.length = (size_t)(r->text + r->at - node->raw.text);
 	r->open = parent;
 }
 
 int json_tree_read(struct json_tree *t, const char *text, size_t length)
 {
-	struct reading r = { .tree = t, .text = text, .length = length, .open = NOBODY };
+	struct reading r = { .tree = t, .text = text, .length = length, .open = NO_NODE };
 	int status = length < UINT32_MAX ? 0 : -1;
 
-	*t = (struct json_tree){ .text = text };
+	*t = (struct json_tree){ .nodes = NULL };
 	while (status == 0 && r.at < length) {
 		char c = text[r.at];
 		uint32_t parent = r.open;
@@ -211,7 +431,7 @@ int json_tree_read(struct json_tree *t, const char *text, size_t length)
 			continue;
 		}
 		if (c == ']' || c == '}') {
-			if (r.open == NOBODY)
+			if (r.open == NO_NODE)
 				break;
 			close_container(&r);
 			continue;
@@ -219,10 +439,10 @@ int json_tree_read(struct json_tree *t, const char *text, size_t length)
 		status = c == '"'              ? read_string(&r)
 			: c == '{' || c == '[' ? open_container(&r)
 					       : read_plain(&r);
-		if (status == 0 && parent != NOBODY)
+		if (status == 0 && parent != NO_NODE)
 			t->nodes[parent].count++;
 	}
-	while (r.open != NOBODY)
+	while (r.open != NO_NODE)
 		close_container(&r);
 	for (uint32_t i = 0; i < t->count; i++)
 		if (t->nodes[i].kind == JSON_OBJECT)
@@ -237,7 +457,7 @@ void json_tree_free(struct json_tree *t)
 {
 	free(t->nodes);
 	free(t->strings);
-	*t = (struct json_tree){ .text = NULL };
+	*t = (struct json_tree){ .nodes = NULL };
 }
 
 bool json_tree_is(const struct json_tree *t, uint32_t string, const char *text)
@@ -336,11 +556,11 @@ static void write_node(const struct json_tree *t, uint32_t index, bool normal, s
 		}
 		buffer_add(out, "]", 1);
 	} else if (node->kind == JSON_NUMBER && normal) {
-		struct decimal d = decimal_read(t->text + node->raw, node->raw_length);
+		struct decimal d = decimal_read(node->raw.text, node->raw.length);
 
 		decimal_normal(&d, out);
 	} else {
-		buffer_add(out, t->text + node->raw, node->raw_length);
+		buffer_add(out, node->raw.text, node->raw.length);
 	}
 }
 
@@ -352,126 +572,4 @@ void json_tree_canonical(const struct json_tree *t, uint32_t node, struct buffer
 void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *out)
 {
 	write_node(t, node, true, out);
-}
-
-/* ---- json slice ---- */
-
-/*
- * Cutting values out of JSON. Every index is checked against the length, so text that is no JSON
- * ends the search and nothing else.
- */
-
-static size_t skip_space(const char *text, size_t length, size_t at)
-{
-	while (at < length &&
-		(text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
-		at++;
-	return at;
-}
-
-/* From an opening quote to behind the closing one; length when there is none. */
-static size_t skip_string(const char *text, size_t length, size_t at)
-{
-	for (at++; at < length && text[at] != '"'; at++)
-		if (text[at] == '\\')
-			at++;
-	return at < length ? at + 1 : length;
-}
-
-/* From the first byte of a value to behind its last. */
-static size_t skip_value(const char *text, size_t length, size_t at)
-{
-	size_t depth = 0;
-
-	if (at < length && text[at] == '"')
-		return skip_string(text, length, at);
-	while (at < length) {
-		char c = text[at];
-
-		if (c == '"') {
-			at = skip_string(text, length, at);
-			continue;
-		}
-		if (c == '{' || c == '[')
-			depth++;
-		if ((c == '}' || c == ']' || c == ',') && depth == 0)
-			break;
-		at++;
-		if ((c == '}' || c == ']') && --depth == 0)
-			break;
-	}
-	return at;
-}
-
-bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key,
-	struct json_slice *value)
-{
-	size_t i = skip_space(object, length, *at), end;
-
-	if (i < length && (object[i] == (*at == 0 ? '{' : ',')))
-		i = skip_space(object, length, i + 1);
-	if (i >= length || object[i] != '"')
-		return false;
-	end = skip_string(object, length, i);
-	*key = (struct json_slice){ object + i + 1, end > i + 2 ? end - i - 2 : 0 };
-	i = skip_space(object, length, end);
-	if (i >= length || object[i] != ':')
-		return false;
-	i = skip_space(object, length, i + 1);
-	end = skip_value(object, length, i);
-	*at = end;
-	while (end > i &&
-		(object[end - 1] == ' ' || object[end - 1] == '\t' || object[end - 1] == '\n' ||
-			object[end - 1] == '\r'))
-		end--;
-	*value = (struct json_slice){ object + i, end - i };
-	return end > i;
-}
-
-bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item)
-{
-	size_t i = skip_space(array, length, *at), end;
-
-	if (i >= length || array[i] != (*at == 0 ? '[' : ','))
-		return false;
-	i = skip_space(array, length, i + 1);
-	if (i >= length || array[i] == ']')
-		return false;
-	end = skip_value(array, length, i);
-	*at = end;
-	while (end > i &&
-		(array[end - 1] == ' ' || array[end - 1] == '\t' || array[end - 1] == '\n' ||
-			array[end - 1] == '\r'))
-		end--;
-	*item = (struct json_slice){ array + i, end - i };
-	return end > i;
-}
-
-struct json_slice json_slice_of(const char *object, size_t length, const char *wanted)
-{
-	struct json_slice key, value;
-	size_t at = 0, wanted_length = strlen(wanted);
-
-	while (json_slice_next(object, length, &at, &key, &value))
-		if (key.length == wanted_length && memcmp(key.text, wanted, wanted_length) == 0)
-			return value;
-	return (struct json_slice){ NULL, 0 };
-}
-
-bool json_slice_is(struct json_slice slice, const char *string)
-{
-	size_t length = strlen(string);
-
-	return slice.text && slice.length == length + 2 && slice.text[0] == '"' &&
-		memcmp(slice.text + 1, string, length) == 0;
-}
-
-bool json_slice_copy(struct json_slice slice, char *out, size_t size)
-{
-	if (!slice.text || slice.length < 2 || slice.text[0] != '"' || slice.length - 2 >= size ||
-		memchr(slice.text, '\\', slice.length))
-		return false;
-	memcpy(out, slice.text + 1, slice.length - 2);
-	out[slice.length - 2] = '\0';
-	return true;
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JSON document as a flat list of nodes, for text that json_gate_check has accepted.
+ * The reader of JSON, for text that json_gate_check has accepted.
  *
- * Where a value must be looked at as it is (integers beyond 2^53, U+0000, thousands of members)
- * cJSON will not do: its numbers are doubles, its strings end at a NUL. Nodes stand in the order of
- * the text and point into it; a container says where its subtree ends, so nothing recurses. Strings
- * are unescaped once. Numbers stay text.
+ * A value is a slice of its document: what is asked of it is read there and then, and nothing is
+ * kept. So arguments, outputs and ids pass through cordon byte for byte (integers beyond 2^53,
+ * U+0000, escapes), and an event of which two members matter costs no more than finding these. A
+ * document that is compared member by member (a schema and its arguments) is read once into a list
+ * of nodes.
+ *
+ * Pure and without recursion. A slice whose text is NULL stands for what is not there; every
+ * function takes it.
  */
 #ifndef CORDON_ISOLATE_BASE_JSON_READ_H
 #define CORDON_ISOLATE_BASE_JSON_READ_H
@@ -16,6 +20,67 @@
 
 #include "isolate/base/json_write.h"
 
+struct json_slice {
+	const char *text; /* borrowed from the document; NULL: not there */
+	size_t length;
+};
+
+#define JSON_NONE ((struct json_slice){ NULL, 0 })
+
+static inline struct json_slice json_slice(const char *text, size_t length)
+{
+	return (struct json_slice){ text, length };
+}
+
+/* The value of a member, or text NULL when there is none or it is no object. */
+struct json_slice json_get(struct json_slice object, const char *name);
+
+/*
+ * Steps through the members of an object: *at is 0 before the first. Returns false after the last.
+ * key is without its quotes, as it was written; a key written with escapes is no key of ours.
+ */
+bool json_next(
+	struct json_slice object, size_t *at, struct json_slice *key, struct json_slice *value);
+
+/* Steps through the items of an array in the same way. */
+bool json_item(struct json_slice array, size_t *at, struct json_slice *item);
+
+/* Whether a value is this string, written without escapes; is true; is null or not there. */
+bool json_is(struct json_slice value, const char *string);
+bool json_is_true(struct json_slice value);
+bool json_is_null(struct json_slice value);
+
+/*
+ * Copies the inside of a string written without escapes, NUL-terminated. Returns false when it is
+ * no such string or does not fit.
+ */
+bool json_copy(struct json_slice value, char *out, size_t size);
+
+/*
+ * Appends the bytes that a string stands for, which may have U+0000 among them. Returns false, and
+ * appends nothing, when the value is no string.
+ */
+bool json_decode(struct json_slice value, struct buffer *out);
+
+/*
+ * Appends the bytes of a member: NAME_b64 decoded where it is there, else NAME. Returns false when
+ * neither is a string, or NAME_b64 is no base64.
+ */
+bool json_get_bytes(struct json_slice object, const char *name, struct buffer *out);
+
+/* A whole number of at most 31 characters, or `otherwise`. */
+int64_t json_int(struct json_slice value, int64_t otherwise);
+
+/* A string with a time as events have it (RFC 3339 in UTC), in nanoseconds since 1970, or 0. */
+int64_t json_time(struct json_slice value);
+
+/* Appends the visible form (text.h) of any value on one line: strings as text, the rest as JSON. */
+void json_visible(struct json_slice value, struct buffer *out);
+
+/*
+ * The whole document as a flat list of nodes in the order of the text, which they point into. A
+ * container says where its subtree ends. Strings are unescaped once. Numbers stay text.
+ */
 enum json_kind {
 	JSON_NULL,
 	JSON_FALSE,
@@ -30,14 +95,13 @@ struct json_node {
 	uint8_t kind; /* enum json_kind */
 	/* index behind its subtree: the next sibling, if there is one */
 	uint32_t end;
-	uint32_t count;           /* of items or members */
-	uint32_t raw, raw_length; /* where it stands in the text */
-	uint32_t length;          /* of a string's unescaped bytes */
-	const char *bytes;        /* a string's unescaped bytes, not terminated */
+	uint32_t count;        /* of items or members */
+	uint32_t length;       /* of a string's unescaped bytes */
+	const char *bytes;     /* a string's unescaped bytes, not terminated */
+	struct json_slice raw; /* as it stands in the text */
 };
 
 struct json_tree {
-	const char *text; /* borrowed: must live as long as the tree */
 	/* [0] is the root; the members of an object are key, value, key, value, ... */
 	struct json_node *nodes;
 	uint32_t count;
@@ -47,7 +111,7 @@ struct json_tree {
 #define JSON_TREE_NODES_MAX (1u << 21)
 
 /*
- * Reads text that passed the gate. Returns 0, or -1 when there are more than JSON_TREE_NODES_MAX
+ * Reads text that passed the gate and lives as long as the tree. Returns 0, or -1 when there are more than JSON_TREE_NODES_MAX
  * values or no memory (errno E2BIG, ENOMEM).
  */
 int json_tree_read(struct json_tree *t, const char *text, size_t length);
@@ -83,40 +147,5 @@ void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *o
 
 /* The same for a string by itself. */
 void json_canonical_string(struct buffer *out, const char *bytes, size_t length);
-
-/*
- * The raw text of a member of a JSON object.
- *
- * Arguments, outputs and ids must pass through cordon byte for byte (integers beyond 2^53,
- * escapes), so they are cut out of a document instead of being parsed and written again. Only for
- * text that json_gate_check has accepted as an object. Pure, no allocation, no recursion.
- */
-
-struct json_slice {
-	const char *text; /* into the document; NULL: not there */
-	size_t length;
-};
-
-/*
- * Steps through the members of an object: *at is 0 before the first. Returns false after the last.
- * key is without its quotes, as it was written; a key written with escapes is no key of ours.
- */
-bool json_slice_next(const char *object, size_t length, size_t *at, struct json_slice *key,
-	struct json_slice *value);
-
-/* Steps through the items of an array in the same way. */
-bool json_slice_item(const char *array, size_t length, size_t *at, struct json_slice *item);
-
-/* The value of a key, or text NULL. */
-struct json_slice json_slice_of(const char *object, size_t length, const char *wanted);
-
-/* Whether a slice is this string, written without escapes. */
-bool json_slice_is(struct json_slice slice, const char *string);
-
-/*
- * Copies the inside of a string written without escapes, NUL-terminated. Returns false when it is
- * no such string or does not fit.
- */
-bool json_slice_copy(struct json_slice slice, char *out, size_t size);
 
 #endif

@@ -206,18 +206,21 @@ static void add_escape(struct buffer *out, uint32_t code_point)
 	}
 }
 
-static void add_string(struct buffer *out, const void *text, size_t length)
+/*
+ * Adds text with escapes for what hides or acts in a terminal, and for what a string may not hold
+ * as it is, unless the text is JSON already.
+ */
+static void add_escaped(struct buffer *out, const void *text, size_t length, bool is_json)
 {
 	const unsigned char *bytes = text;
 	size_t at = 0, plain = 0; /* bytes[plain..at) wait to be copied as they are */
 
-	buffer_add(out, "\"", 1);
 	while (at < length && !out->failed) {
 		unsigned char byte = bytes[at];
 		uint32_t code_point = byte;
 		size_t size = 1;
 
-		if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
+		if (byte >= 0x20 && byte < 0x7f && (is_json || (byte != '"' && byte != '\\'))) {
 			at++;
 			continue;
 		}
@@ -239,7 +242,18 @@ static void add_string(struct buffer *out, const void *text, size_t length)
 		plain = at;
 	}
 	buffer_add(out, bytes + plain, at - plain);
+}
+
+static void add_string(struct buffer *out, const void *text, size_t length)
+{
 	buffer_add(out, "\"", 1);
+	add_escaped(out, text, length, false);
+	buffer_add(out, "\"", 1);
+}
+
+void json_add_visible(struct buffer *out, const char *json, size_t length)
+{
+	add_escaped(out, json, length, true);
 }
 
 void json_key(struct json_writer *w, const char *key)

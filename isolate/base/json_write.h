@@ -60,4 +60,10 @@ void json_null(struct json_writer *w);
 /* JSON text already checked by the gate */
 void json_raw(struct json_writer *w, const void *bytes, size_t length);
 
+/*
+ * Appends one line of JSON with every character that acts on a terminal or hides in it as \uXXXX:
+ * the same value, fit for a file that is shown on a terminal.
+ */
+void json_add_visible(struct buffer *out, const char *json, size_t length);
+
 #endif

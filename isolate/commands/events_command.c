@@ -222,12 +222,9 @@ static bool ask_for_log(const char *socket_path, char *path, size_t size)
 	if (client_open(&c, socket_path, &ignored) == 0 &&
 		client_send(&c, REQUEST, sizeof REQUEST - 1, NULL, 0, &ignored) == 0 &&
 		client_line(&c, -1, &line, &length, &ignored) > 0) {
-		struct json_slice result = json_slice_of(line, length, "result");
+		struct json_slice result = json_get(json_slice(line, length), "result");
 
-		found = result.text &&
-			json_slice_copy(
-				json_slice_of(result.text, result.length, "audit"), path, size) &&
-			path[0] == '/';
+		found = json_copy(json_get(result, "audit"), path, size) && path[0] == '/';
 	}
 	client_close(&c);
 	return found;
@@ -277,8 +274,8 @@ static int follow(struct reading *r, bool since, struct error *err)
 			status = -1;
 			break;
 		}
-		event = json_slice_of(line, length, "params");
-		if (json_slice_of(line, length, "error").text)
+		event = json_get(json_slice(line, length), "params");
+		if (json_get(json_slice(line, length), "error").text)
 			status = error_set(
 				err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
 		if (event.text &&

@@ -62,12 +62,6 @@ static void write_line(struct follow *f, const char *text, size_t length)
 	f->lost += f->error != 0;
 }
 
-static bool is_word(struct json_slice value, const char *word)
-{
-	return value.text && value.length == strlen(word) + 2 &&
-		memcmp(value.text + 1, word, strlen(word)) == 0;
-}
-
 static uint64_t number(const cJSON *object, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -77,16 +71,15 @@ static uint64_t number(const cJSON *object, const char *key)
 
 void follow_event(struct follow *f, struct json_slice event)
 {
-	struct json_slice type = json_slice_of(event.text, event.length, "type"),
-			  data = json_slice_of(event.text, event.length, "data");
+	struct json_slice type = json_get(event, "type"), data = json_get(event, "data");
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	if (is_word(type, "events.dropped")) {
+	if (json_is(type, "events.dropped")) {
 		cJSON *tree = cJSON_ParseWithLength(data.text, data.length);
 
 		f->lost += number(tree, "count");
 		cJSON_Delete(tree);
-	} else if (is_word(type, "sandbox.executed") && data.text) {
+	} else if (json_is(type, "sandbox.executed") && data.text) {
 		buffer_free(&f->last);
 		buffer_add(&f->last, data.text, data.length);
 	}
@@ -100,9 +93,9 @@ bool follow_take(struct follow *f, const char *line, size_t length)
 {
 	struct json_slice event;
 
-	if (!f->on || !is_word(json_slice_of(line, length, "method"), "event"))
+	if (!f->on || !json_is(json_get(json_slice(line, length), "method"), "event"))
 		return false;
-	event = json_slice_of(line, length, "params");
+	event = json_get(json_slice(line, length), "params");
 	if (event.text)
 		follow_event(f, event);
 	return true;

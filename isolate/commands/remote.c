@@ -217,16 +217,16 @@ static void take_text(struct buffer *out, struct json_slice value)
 /* Prints what the command prints, from the record in place of the result. */
 static int print_record(struct json_slice record, enum command_set set, bool json, int status)
 {
-	struct json_slice detail = json_slice_of(record.text, record.length, "error_detail"),
-			  exit_code = json_slice_of(record.text, record.length, "exit_code");
-	struct json_slice exported = json_slice_of(record.text, record.length, "exported");
+	struct json_slice detail = json_get(record, "error_detail"),
+			  exit_code = json_get(record, "exit_code");
+	struct json_slice exported = json_get(record, "exported");
 	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
 	struct record r = { .exit_code =
 				    exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
 	int written = EXIT_OK;
 
-	take_text(&r.error, json_slice_of(record.text, record.length, "error"));
-	take_text(&export_error, json_slice_of(exported.text, exported.length, "error"));
+	take_text(&r.error, json_get(record, "error"));
+	take_text(&export_error, json_get(exported, "error"));
 	if (set == FOR_EXEC || json) {
 		buffer_add(&text, record.text, record.length);
 		written = answer_line(&text);
@@ -252,13 +252,10 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 int remote_answer(struct json_slice result, struct json_slice failure, enum command_set set,
 	bool json, int *status, struct error *err)
 {
-	struct json_slice code;
-
 	if (!result.text)
 		return read_failure(failure, err);
-	code = json_slice_of(result.text, result.length, "status");
-	*status = print_record(json_slice_of(result.text, result.length, "record"), set, json,
-		code.text ? (int)strtol(code.text, NULL, 10) : EXIT_FAILED);
+	*status = print_record(json_get(result, "record"), set, json,
+		(int)json_int(json_get(result, "status"), EXIT_FAILED));
 	return 0;
 }
 
@@ -287,8 +284,8 @@ static int converse(struct client *c, const struct buffer *request, enum command
 		}
 		if (follow_take(follow, line, line_length))
 			continue;
-		result = json_slice_of(line, line_length, "result");
-		failure = json_slice_of(line, line_length, "error");
+		result = json_get(json_slice(line, line_length), "result");
+		failure = json_get(json_slice(line, line_length), "error");
 		if (failure.text || result.text)
 			return remote_answer(result, failure, set, o->json, status, err);
 	}

@@ -72,34 +72,17 @@ static int print_slice(struct json_slice slice)
 
 static int print_record(const struct buffer *result)
 {
-	return print_slice(json_slice_of(result->data, result->length, "record"));
+	return print_slice(json_get(json_slice(result->data, result->length), "record"));
 }
 
-/* Each item of an array of objects on a line of its own. */
+/* Each item of an array on a line of its own. */
 static int print_lines(const struct buffer *result)
 {
-	struct json_slice lines = json_slice_of(result->data, result->length, "lines");
+	struct json_slice lines = json_get(json_slice(result->data, result->length), "lines"), item;
 	int status = EXIT_OK;
 
-	for (size_t at = 1; status == EXIT_OK && at + 1 < lines.length;) {
-		size_t end = at, depth = 0;
-		bool quoted = false;
-
-		for (; end < lines.length; end++) {
-			char c = lines.text[end];
-
-			if (quoted && c == '\\')
-				end++;
-			else if (c == '"')
-				quoted = !quoted;
-			else if (!quoted && c == '{')
-				depth++;
-			else if (!quoted && c == '}' && --depth == 0)
-				break;
-		}
-		status = print_slice((struct json_slice){ lines.text + at, end + 1 - at });
-		at = end + 2;
-	}
+	for (size_t at = 0; status == EXIT_OK && json_item(lines, &at, &item);)
+		status = print_slice(item);
 	return status;
 }
 
@@ -341,14 +324,11 @@ static int import(const struct sub *s, const struct options *o, const char *path
 		status = tool_ask(s->method, o, &params, &answer);
 		buffer_free(&params);
 		if (status == 0) {
-			imported += strtol(
-				json_slice_of(answer.result.data, answer.result.length, "imported")
-					.text,
-				NULL, 10);
-			skipped += strtol(
-				json_slice_of(answer.result.data, answer.result.length, "skipped")
-					.text,
-				NULL, 10);
+			struct json_slice result =
+				json_slice(answer.result.data, answer.result.length);
+
+			imported += json_int(json_get(result, "imported"), 0);
+			skipped += json_int(json_get(result, "skipped"), 0);
 		}
 	}
 	if (status < 0) {

@@ -111,11 +111,9 @@ bool tool_daemon_serves(const char *socket_path)
 		client.fd = socket_connect_now(socket_path ? socket_path : standard);
 	if (client.fd >= 0 && client_send(&client, INFO, sizeof INFO - 1, NULL, 0, &ignored) == 0 &&
 		client_line(&client, timer, &line, &length, &ignored) == 1) {
-		struct json_slice result = json_slice_of(line, length, "result");
+		struct json_slice result = json_get(json_slice(line, length), "result");
 
-		is_same = result.text &&
-			json_slice_copy(json_slice_of(result.text, result.length, "library"), its,
-				sizeof its) &&
+		is_same = json_copy(json_get(result, "library"), its, sizeof its) &&
 			strcmp(own, its) == 0;
 	}
 	client_close(&client);
@@ -125,7 +123,7 @@ bool tool_daemon_serves(const char *socket_path)
 /* What an error of the daemon says, as an error of ours. */
 static int take_failure(struct json_slice text, struct tool_answer *out)
 {
-	struct json_slice data = json_slice_of(text.text, text.length, "data");
+	struct json_slice data = json_get(text, "data");
 	cJSON *tree = cJSON_ParseWithLength(text.text, text.length);
 	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message");
 	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(
@@ -149,7 +147,7 @@ static int take_failure(struct json_slice text, struct tool_answer *out)
 static int converse(struct client *c, int signals, struct tool_answer *out)
 {
 	for (;;) {
-		struct json_slice result, failure, status;
+		struct json_slice result, failure;
 		size_t length;
 		char *line;
 		int got = client_line(c, signals, &line, &length, &out->error);
@@ -160,15 +158,14 @@ static int converse(struct client *c, int signals, struct tool_answer *out)
 			client_pass_signals(c, signals);
 			continue;
 		}
-		result = json_slice_of(line, length, "result");
-		failure = json_slice_of(line, length, "error");
+		result = json_get(json_slice(line, length), "result");
+		failure = json_get(json_slice(line, length), "error");
 		if (failure.text)
 			return take_failure(failure, out);
 		if (!result.text)
 			continue;
 		buffer_add(&out->result, result.text, result.length);
-		status = json_slice_of(result.text, result.length, "status");
-		out->status = status.text ? (int)strtol(status.text, NULL, 10) : EXIT_OK;
+		out->status = (int)json_int(json_get(result, "status"), EXIT_OK);
 		return out->result.failed ? error_set(&out->error, FAILURE_RESOURCES_EXHAUSTED,
 						    ENOMEM, "keeping the daemon's answer")
 					  : 0;

@@ -30,7 +30,7 @@
 #include "isolate/base/json_gate.h"
 #include "isolate/daemon/protocol.h"
 #include "isolate/daemon/daemon.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 struct watching {
 	char *text; /* owned: the envelope */
@@ -56,18 +56,18 @@ static int read_envelope(struct watching *w, struct error *err)
 		pread(WATCH_REQUEST, w->text, (size_t)st.st_size, 0) != st.st_size)
 		return error_set(err, FAILURE_INTERNAL, errno, "reading what is to be watched");
 	close(WATCH_REQUEST);
-	w->envelope = (struct json_slice){ w->text, (size_t)st.st_size };
+	w->envelope = json_slice(w->text, (size_t)st.st_size);
 	if (!json_gate_check(&GATE, w->text, w->envelope.length, reason, sizeof reason))
 		return error_set(
 			err, FAILURE_INTERNAL, 0, "reading what is to be watched: %s", reason);
-	json_slice_copy(value_of(w->envelope, "name"), w->name, sizeof w->name);
-	json_slice_copy(value_of(w->envelope, "theme"), w->theme, sizeof w->theme);
-	value_string(value_of(w->envelope, "events"), &w->events);
-	w->json = value_is_true(value_of(w->envelope, "json"));
-	w->plain = value_is_true(value_of(w->envelope, "plain"));
+	json_copy(json_get(w->envelope, "name"), w->name, sizeof w->name);
+	json_copy(json_get(w->envelope, "theme"), w->theme, sizeof w->theme);
+	json_decode(json_get(w->envelope, "events"), &w->events);
+	w->json = json_is_true(json_get(w->envelope, "json"));
+	w->plain = json_is_true(json_get(w->envelope, "plain"));
 	w->set = strcmp(w->name, "exec") == 0 ? FOR_EXEC : FOR_RUN;
-	buffer_add(&w->request, value_of(w->envelope, "request").text,
-		value_of(w->envelope, "request").length);
+	buffer_add(&w->request, json_get(w->envelope, "request").text,
+		json_get(w->envelope, "request").length);
 	buffer_add_text(&w->request, "\n");
 	return w->request.failed || w->events.failed
 		? error_set(
@@ -142,12 +142,12 @@ static int watch(struct watching *w, struct error *err)
 		result = (daemon = start_daemon(&t.fd, err)) < 0 ? -1 : tui_run(&t, &answer, err);
 	if (daemon > 0)
 		waitpid(daemon, NULL, 0);
-	line = (struct json_slice){ answer.data, answer.length };
+	line = json_slice(answer.data, answer.length);
 	if (result == 0 && answer.length == 0)
 		result = error_set(err, FAILURE_DAEMON_LOST, 0,
 			"watching the run: what ran it ended without an answer");
 	if (result == 0)
-		result = remote_answer(value_of(line, "result"), value_of(line, "error"), w->set,
+		result = remote_answer(json_get(line, "result"), json_get(line, "error"), w->set,
 			w->json, &status, err);
 	if (result == 0)
 		follow_summary(&w->follow);

@@ -46,8 +46,7 @@ void history_free(struct history *h)
 
 static void add_member(struct buffer *out, struct json_slice object, const char *name)
 {
-	struct json_slice value =
-		object.text ? json_slice_of(object.text, object.length, name) : object;
+	struct json_slice value = json_get(object, name);
 
 	if (!value.text)
 		return;
@@ -58,8 +57,7 @@ static void add_member(struct buffer *out, struct json_slice object, const char 
 void history_describe(struct buffer *out, const char *id, const char *state,
 	struct json_slice request, struct json_slice record)
 {
-	struct json_slice params =
-		request.text ? json_slice_of(request.text, request.length, "params") : request;
+	struct json_slice params = json_get(request, "params");
 
 	buffer_printf(out, "{\"execution_id\":\"%s\",\"state\":\"%s\"", id, state);
 	add_member(out, request, "method");
@@ -104,6 +102,6 @@ struct json_slice history_find(const struct history *h, const char *id)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
 		if (h->entries[i].text && strcmp(h->entries[i].id, id) == 0)
-			return (struct json_slice){ h->entries[i].text, h->entries[i].length };
-	return (struct json_slice){ NULL, 0 };
+			return json_slice(h->entries[i].text, h->entries[i].length);
+	return JSON_NONE;
 }

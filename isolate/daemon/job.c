@@ -242,8 +242,7 @@ static struct json_slice map_request(const struct job *j)
 		? MAP_FAILED
 		: mmap(NULL, j->request_length, PROT_READ, MAP_SHARED, j->request, 0);
 
-	return text == MAP_FAILED ? (struct json_slice){ NULL, 0 }
-				  : (struct json_slice){ text, j->request_length };
+	return text == MAP_FAILED ? JSON_NONE : json_slice(text, j->request_length);
 }
 
 static void remember(const struct job *j, struct json_slice record)
@@ -291,8 +290,8 @@ static void answer(struct job *j, const char *sentence)
 	if (!j->is_errand)
 		remember(j,
 			text && text[0] == WORKER_RECORD
-				? json_slice_of(text + 1, length - 1, "record")
-				: (struct json_slice){ NULL, 0 });
+				? json_get(json_slice(text + 1, length - 1), "record")
+				: JSON_NONE);
 	if (j->owner)
 		connection_answer(j->owner, j, out.failed ? NULL : &out);
 	buffer_free(&out);

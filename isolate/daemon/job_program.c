@@ -36,28 +36,26 @@ static void append(char *out, size_t size, struct json_slice value)
 
 void job_program_take(struct job_program *p, const char *method, struct json_slice params)
 {
-	struct json_slice program = json_slice_of(params.text, params.length, "program"), words,
-			  word;
+	struct json_slice program = json_get(params, "program"), words, word;
 	size_t at = 0, count = 0;
 
 	*p = (struct job_program){ .name = "" };
 	snprintf(p->kind, sizeof p->kind, "%s", method);
 	if (!program.text || program.text[0] != '{') {
-		append(p->name, sizeof p->name, json_slice_of(params.text, params.length, "name"));
+		append(p->name, sizeof p->name, json_get(params, "name"));
 		return;
 	}
-	json_slice_copy(
-		json_slice_of(program.text, program.length, "kind"), p->kind, sizeof p->kind);
-	append(p->name, sizeof p->name, json_slice_of(program.text, program.length, "name"));
+	json_copy(json_get(program, "kind"), p->kind, sizeof p->kind);
+	append(p->name, sizeof p->name, json_get(program, "name"));
 	snprintf(p->command, sizeof p->command, "%s", p->name);
-	words = json_slice_of(program.text, program.length, "argv");
+	words = json_get(program, "argv");
 	for (; words.text && words.text[0] == '[' && strlen(p->command) < sizeof p->command - 1 &&
-		json_slice_item(words.text, words.length, &at, &word);
+		json_item(words, &at, &word);
 		count++) {
 		if (count == 0 && !p->name[0])
 			append(p->name, sizeof p->name, word);
 		if (p->command[0])
-			append(p->command, sizeof p->command, (struct json_slice){ "\" \"", 3 });
+			append(p->command, sizeof p->command, json_slice("\" \"", 3));
 		append(p->command, sizeof p->command, word);
 	}
 	if (strcmp(p->command, p->name) == 0)

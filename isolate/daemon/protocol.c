@@ -53,7 +53,7 @@ static bool is_key(struct json_slice key, const char *name)
 static bool find_method(struct json_slice name, enum protocol_method *method)
 {
 	for (int i = 0; i < METHOD_COUNT; i++)
-		if (json_slice_is(name, protocol_methods[i].name)) {
+		if (json_is(name, protocol_methods[i].name)) {
 			*method = (enum protocol_method)i;
 			return true;
 		}
@@ -67,7 +67,7 @@ static bool check_params(const struct protocol_request *r, struct protocol_refus
 	struct json_slice key, value;
 	size_t at = 0;
 
-	while (json_slice_next(r->params.text, r->params.length, &at, &key, &value)) {
+	while (json_next(r->params, &at, &key, &value)) {
 		bool found = false;
 
 		for (const char *name = known; *name && !found;) {
@@ -97,7 +97,7 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 	refusal->code = 0;
 	if (!json_gate_check(&RULES, line, length, reason, sizeof reason))
 		return refuse(refusal, ERROR_PARSE, reason);
-	while (json_slice_next(line, length, &at, &key, &value)) {
+	while (json_next(json_slice(line, length), &at, &key, &value)) {
 		if (is_key(key, "jsonrpc"))
 			version = value;
 		else if (is_key(key, "method"))
@@ -113,7 +113,7 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 	if (id.text && !take_id(id, request->id))
 		return refuse(refusal, ERROR_REQUEST,
 			"id must be a number or a string of at most 120 bytes");
-	if (!json_slice_is(version, "2.0") || !method.text || method.text[0] != '"')
+	if (!json_is(version, "2.0") || !method.text || method.text[0] != '"')
 		return refuse(
 			refusal, ERROR_REQUEST, "\"jsonrpc\": \"2.0\" and a method are needed");
 	if (!find_method(method, &request->method))
@@ -130,10 +130,10 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 bool protocol_text(const struct protocol_request *r, const char *key, char *out, size_t size,
 	struct protocol_refusal *refusal)
 {
-	struct json_slice value = json_slice_of(r->params.text, r->params.length, key);
+	struct json_slice value = json_get(r->params, key);
 	char sentence[128];
 
-	if (!value.text || json_slice_copy(value, out, size))
+	if (!value.text || json_copy(value, out, size))
 		return true;
 	snprintf(sentence, sizeof sentence,
 		"%s must be a string without escapes, shorter than %zu bytes", key, size);
@@ -143,7 +143,7 @@ bool protocol_text(const struct protocol_request *r, const char *key, char *out,
 bool protocol_number(const struct protocol_request *r, const char *key, int64_t low, int64_t high,
 	int64_t *value, struct protocol_refusal *refusal)
 {
-	struct json_slice slice = json_slice_of(r->params.text, r->params.length, key);
+	struct json_slice slice = json_get(r->params, key);
 	char sentence[160];
 	int64_t number = 0;
 	size_t at = 0;

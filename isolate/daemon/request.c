@@ -69,7 +69,7 @@ static bool refuse(struct protocol_refusal *refusal, int code, const char *messa
 /* A member that is true or false; false where it is missing. */
 static bool is_set(const struct protocol_request *r, const char *key)
 {
-	struct json_slice value = json_slice_of(r->params.text, r->params.length, key);
+	struct json_slice value = json_get(r->params, key);
 
 	return value.text && value.length == 4 && memcmp(value.text, "true", 4) == 0;
 }
@@ -81,7 +81,7 @@ static bool check_flags(const struct protocol_request *r, struct protocol_refusa
 	char sentence[64];
 
 	for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++) {
-		struct json_slice value = json_slice_of(r->params.text, r->params.length, FLAGS[i]);
+		struct json_slice value = json_get(r->params, FLAGS[i]);
 
 		if (!value.text || is_set(r, FLAGS[i]) ||
 			(value.length == 5 && memcmp(value.text, "false", 5) == 0))
@@ -218,7 +218,7 @@ static bool signal_jobs(
 		return false;
 	if (number == 0)
 		return refuse(refusal, ERROR_PARAMS, "signal is missing");
-	if (json_slice_of(r->params.text, r->params.length, "execution_id").text)
+	if (json_get(r->params, "execution_id").text)
 		return control(c, r, (unsigned char)number, refusal);
 	for (struct job *j = c->server->jobs; j; j = j->next)
 		if (j->owner == c)

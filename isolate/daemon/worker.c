@@ -112,11 +112,9 @@ static void write_error(const struct error *err, const struct buffer *more, stru
 	json_close_object(&w);
 }
 
-static void tool_work(const char *method, const char *request, size_t length, struct buffer *answer)
+static void tool_work(const char *method, struct json_slice request, struct buffer *answer)
 {
-	struct json_slice params = json_slice_of(request, length, "params"),
-			  uid = json_slice_of(request, length, "uid"),
-			  threshold = json_slice_of(request, length, "threshold");
+	struct json_slice params = json_get(request, "params");
 	struct action_request r = { .name = method,
 		.params = params.text,
 		.length = params.length,
@@ -127,18 +125,16 @@ static void tool_work(const char *method, const char *request, size_t length, st
 	char base[PATH_MAX], id[40] = "", policy[40] = "";
 
 	r.base = base;
-	r.authority =
-		authority_of_uid(uid.text ? (unsigned)strtoul(uid.text, NULL, 10) : (unsigned)-1);
-	json_slice_copy(json_slice_of(request, length, "execution_id"), id, sizeof id);
+	r.authority = authority_of_uid((unsigned)json_int(json_get(request, "uid"), -1));
+	json_copy(json_get(request, "execution_id"), id, sizeof id);
 	r.execution_id = id;
-	json_slice_copy(json_slice_of(request, length, "policy"), policy, sizeof policy);
+	json_copy(json_get(request, "policy"), policy, sizeof policy);
 	r.policy = promotion_policy_of(policy);
 	if (r.policy == POLICY_COUNT)
 		r.policy = POLICY_THRESHOLD;
-	r.threshold = threshold.text ? strtol(threshold.text, NULL, 10) : 0;
+	r.threshold = json_int(json_get(request, "threshold"), 0);
 	if (store_base(base, sizeof base, &err) == 0 &&
-		environment_take(json_slice_of(params.text, params.length, "environment"), &err) ==
-			0 &&
+		environment_take(json_get(params, "environment"), &err) == 0 &&
 		action_perform(&r, &a, &err) == 0) {
 		buffer_printf(answer, "%c", WORKER_RECORD);
 		buffer_add(answer, a.result.data, a.result.length);
@@ -175,6 +171,7 @@ static int bad(struct work *w, const char *sentence)
 static int read_request(struct work *w)
 {
 	char id[40] = "", *method = w->method;
+	struct json_slice request;
 	struct stat st;
 
 	if (fstat(WORKER_REQUEST, &st) != 0 || st.st_size <= 0 ||
@@ -183,16 +180,16 @@ static int read_request(struct work *w)
 		return error_set(
 			&w->error, FAILURE_INTERNAL, errno, "reading the request of the daemon");
 	w->length = (size_t)st.st_size;
+	request = json_slice(w->text, w->length);
 	close(WORKER_REQUEST);
-	if (!json_slice_copy(
-		    json_slice_of(w->text, w->length, "method"), w->method, sizeof w->method) ||
-		!json_slice_copy(json_slice_of(w->text, w->length, "execution_id"), id, sizeof id))
+	if (!json_copy(json_get(request, "method"), w->method, sizeof w->method) ||
+		!json_copy(json_get(request, "execution_id"), id, sizeof id))
 		return error_set(&w->error, FAILURE_INTERNAL, 0,
 			"the request of the daemon has no method or id");
 	snprintf(w->result.execution_id, sizeof w->result.execution_id, "%s", id);
-	w->params = json_slice_of(w->text, w->length, "params");
-	w->program = json_slice_of(w->params.text, w->params.length, "program");
-	w->has_streams = json_slice_of(w->text, w->length, "streams").length == 4;
+	w->params = json_get(request, "params");
+	w->program = json_get(w->params, "program");
+	w->has_streams = json_get(request, "streams").length == 4;
 	w->set = strcmp(method, "sandbox.run") == 0       ? FOR_RUN
 		: strcmp(method, "sandbox.validate") == 0 ? FOR_VALIDATE
 							  : FOR_EXEC;
@@ -206,7 +203,7 @@ static int read_request(struct work *w)
  */
 static char *member_text(struct work *w, const char *key, int *status)
 {
-	struct json_slice slice = json_slice_of(w->params.text, w->params.length, key);
+	struct json_slice slice = json_get(w->params, key);
 	cJSON *value = slice.text ? cJSON_ParseWithLength(slice.text, slice.length) : NULL;
 	char *text = cJSON_IsString(value) ? strdup(value->valuestring) : NULL;
 
@@ -218,8 +215,8 @@ static char *member_text(struct work *w, const char *key, int *status)
 
 static int take_options(struct work *w)
 {
-	struct json_slice options = json_slice_of(w->params.text, w->params.length, "options");
-	struct json_slice args = json_slice_of(w->params.text, w->params.length, "args");
+	struct json_slice options = json_get(w->params, "options");
+	struct json_slice args = json_get(w->params, "args");
 	int status = 0;
 	char *directory = member_text(w, "cwd", &status),
 	     *value = member_text(w, "return", &status), *raw = NULL;
@@ -402,10 +399,9 @@ int worker_main(void)
 	prctl(PR_SET_NAME, "cordon-worker", 0, 0, 0);
 	if (record_init(&w.result, &w.error) == 0 && read_request(&w) == 0 &&
 		action_exists(w.method)) {
-		tool_work(w.method, w.text, w.length, &answer);
+		tool_work(w.method, json_slice(w.text, w.length), &answer);
 	} else if (w.error.code == FAILURE_NONE &&
-		environment_take(json_slice_of(w.params.text, w.params.length, "environment"),
-			&w.error) == 0 &&
+		environment_take(json_get(w.params, "environment"), &w.error) == 0 &&
 		take_options(&w) == 0 && take_program(&w) == 0 && execute(&w) == 0) {
 		buffer_printf(&answer, "%c{\"status\":%d,\"record\":", WORKER_RECORD,
 			record_exit_status(&w.result, w.set != FOR_RUN));

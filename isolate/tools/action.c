@@ -27,9 +27,7 @@ struct json_slice action_raw(const struct action_context *a, const char *key)
 {
 	uint32_t node = json_tree_member(&a->params, 0, key);
 
-	return node ? (struct json_slice){ a->params.text + action_node(a, node)->raw,
-		action_node(a, node)->raw_length }
-		    : (struct json_slice){ NULL, 0 };
+	return node ? action_node(a, node)->raw : JSON_NONE;
 }
 
 struct tool_event action_event(const struct action_context *a, const struct item *item)
@@ -252,8 +250,7 @@ static int import_line(struct action_context *a, uint32_t at, int64_t number, bo
 		.context = a };
 	int status = action_node(a, at)->kind != JSON_OBJECT
 		? action_bad(a, "lines", "an array of objects")
-		: transfer_import(&a->store, &t, a->params.text + action_node(a, at)->raw,
-			  action_node(a, at)->raw_length, a->err);
+		: transfer_import(&a->store, &t, action_node(a, at)->raw, a->err);
 	struct error inner = *a->err;
 	struct tool_event event;
 

@@ -84,12 +84,12 @@ static int take_name(struct action_context *a, uint32_t node)
 static int take_number(struct action_context *a, uint32_t node, const char *key, int64_t *out)
 {
 	const struct json_node *value = action_node(a, node);
-	const char *text = a->params.text + value->raw;
+	const char *text = value->raw.text;
 	int64_t number = 0;
 
-	if (value->kind != JSON_NUMBER || value->raw_length > 7)
+	if (value->kind != JSON_NUMBER || value->raw.length > 7)
 		return action_bad(a, key, "a whole number from 1 to 1000000");
-	for (uint32_t i = 0; i < value->raw_length; i++) {
+	for (uint32_t i = 0; i < value->raw.length; i++) {
 		if (text[i] < '0' || text[i] > '9')
 			return action_bad(a, key, "a whole number from 1 to 1000000");
 		number = number * 10 + (text[i] - '0');

@@ -155,8 +155,7 @@ static void guess_name(struct action_context *a, struct json_slice spec)
 	char name[IDENTITY_ROOM];
 	struct error ignored = ERROR_INIT;
 
-	if (spec.text[0] == '{' &&
-		json_slice_copy(json_slice_of(spec.text, spec.length, "name"), name, sizeof name) &&
+	if (spec.text[0] == '{' && json_copy(json_get(spec, "name"), name, sizeof name) &&
 		identity_check_tool(name, strlen(name), &ignored) == 0)
 		memcpy(a->name, name, sizeof name);
 }

@@ -124,7 +124,7 @@ static bool check_types(struct check *c, const struct schema *s, const struct js
 	if (!s->types || (s->types & 1u << value->kind))
 		return true;
 	if (value->kind == JSON_NUMBER && (s->types & TYPE_INTEGER)) {
-		d = decimal_read(c->tree->text + value->raw, value->raw_length);
+		d = decimal_read(value->raw.text, value->raw.length);
 		if (decimal_is_integer(&d))
 			return true;
 		return wrong(c, p, "must be a whole number");
@@ -190,7 +190,7 @@ static bool check_number(struct check *c, const struct schema *s, const struct j
 	(void)node;
 	if (value->kind != JSON_NUMBER)
 		return true;
-	d = decimal_read(c->tree->text + value->raw, value->raw_length);
+	d = decimal_read(value->raw.text, value->raw.length);
 	for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
 		int order = ROWS[i].bound->present ? decimal_compare(&d, &ROWS[i].bound->value)
 						   : ROWS[i].low;

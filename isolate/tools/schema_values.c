@@ -149,7 +149,7 @@ int schema_read_NUMBER(
 	if (value->kind != JSON_NUMBER)
 		return schema_refuse(r, p, "must be a number");
 	bound->present = true;
-	bound->value = decimal_read(r->tree->text + value->raw, value->raw_length);
+	bound->value = decimal_read(value->raw.text, value->raw.length);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ int schema_read_COUNT(
 {
 	const struct json_node *value = schema_node(r, node);
 	struct decimal d = value->kind == JSON_NUMBER
-		? decimal_read(r->tree->text + value->raw, value->raw_length)
+		? decimal_read(value->raw.text, value->raw.length)
 		: (struct decimal){ .sign = -1 };
 	const char *at = d.digits;
 

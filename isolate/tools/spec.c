@@ -134,9 +134,8 @@ static int read_imports(struct reading *r, uint32_t node)
 				"allowed_imports/%zu: %s is no name of a module (letters, digits "
 				"and _ of ASCII, points between)",
 				s->import_count,
-				text_visible_into(shown, sizeof shown,
-					r->tree->text + node_of(r, at)->raw,
-					node_of(r, at)->raw_length, TEXT_ONE_LINE));
+				text_visible_into(shown, sizeof shown, node_of(r, at)->raw.text,
+					node_of(r, at)->raw.length, TEXT_ONE_LINE));
 		s->imports[s->import_count] =
 			strndup(node_of(r, at)->bytes, node_of(r, at)->length);
 		if (!s->imports[s->import_count++])
@@ -158,7 +157,7 @@ static int read_number(
 {
 	const struct json_node *value = node_of(r, node);
 	cJSON *number = value->kind == JSON_NUMBER
-		? cJSON_ParseWithLength(r->tree->text + value->raw, value->raw_length)
+		? cJSON_ParseWithLength(value->raw.text, value->raw.length)
 		: NULL;
 	bool good =
 		cJSON_IsNumber(number) && number->valuedouble >= low && number->valuedouble <= high;
@@ -326,7 +325,7 @@ static int write_canonical(struct spec *s, struct error *err)
 
 int spec_read(struct spec *spec, const char *text, size_t length, struct error *err)
 {
-	struct json_tree tree = { .text = NULL };
+	struct json_tree tree = { .nodes = NULL };
 	struct reading r = { spec, &tree, err };
 	char reason[256];
 	int status = -1;

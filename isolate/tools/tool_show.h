@@ -73,7 +73,6 @@ struct transfer {
 };
 
 /* Takes one line. Returns 0, or -1 with SPEC_REFUSED, TOOL_REJECTED, or what validate says. */
-int transfer_import(
-	struct store *s, struct transfer *t, const char *line, size_t length, struct error *err);
+int transfer_import(struct store *s, struct transfer *t, struct json_slice line, struct error *err);
 
 #endif

@@ -105,19 +105,19 @@ static int keep_promoted(struct store *s, struct transfer *t, struct error *err)
 
 /* What a line says of the policy; the specification is the caller's. */
 static struct spawning read_spawning(
-	const char *line, size_t length, const struct spec *spec, const char *who)
+	struct json_slice line, const struct spec *spec, const char *who)
 {
-	struct json_slice policy = json_slice_of(line, length, "policy"),
-			  threshold = json_slice_of(line, length, "threshold");
+	struct json_slice policy = json_get(line, "policy"),
+			  threshold = json_get(line, "threshold");
 	struct spawning n = { .spec = spec, .who = who };
 	char word[32] = "";
 
-	if (policy.text && json_slice_copy(policy, word, sizeof word)) {
+	if (json_copy(policy, word, sizeof word)) {
 		n.policy = promotion_policy_of(word);
 		n.has_policy = n.policy != POLICY_COUNT;
 	}
-	if (threshold.text && threshold.length <= 7)
-		n.threshold = strtol(threshold.text, NULL, 10);
+	if (threshold.length <= 7)
+		n.threshold = json_int(threshold, 0);
 	if (n.threshold < 0 || n.threshold > PROMOTION_THRESHOLD_MAX)
 		n.threshold = 0;
 	return n;
@@ -145,8 +145,7 @@ static int keep_rejected(struct store *s, struct transfer *t, struct error *err)
 static int take(struct store *s, struct transfer *t, const struct spawning *n,
 	struct json_slice state, struct error *err)
 {
-	bool was_promoted = json_slice_is(state, "promoted"),
-	     was_rejected = json_slice_is(state, "rejected");
+	bool was_promoted = json_is(state, "promoted"), was_rejected = json_is(state, "rejected");
 	int status = find_same(s, n, &t->item, err);
 
 	if (status < 0)
@@ -160,10 +159,9 @@ static int take(struct store *s, struct transfer *t, const struct spawning *n,
 	return t->keep && was_promoted ? keep_promoted(s, t, err) : 0;
 }
 
-int transfer_import(
-	struct store *s, struct transfer *t, const char *line, size_t length, struct error *err)
+int transfer_import(struct store *s, struct transfer *t, struct json_slice line, struct error *err)
 {
-	struct json_slice spec_text = json_slice_of(line, length, "spec");
+	struct json_slice spec_text = json_get(line, "spec");
 	char hash[SPEC_HASH_ROOM] = "";
 	struct spawning n;
 	struct spec spec;
@@ -171,20 +169,20 @@ int transfer_import(
 
 	t->item.id = 0;
 	t->is_new = t->promoted = t->rejected = false;
-	if (!json_slice_of(line, length, "cordon_tool").text)
+	if (!json_get(line, "cordon_tool").text)
 		return error_set(err, FAILURE_SPEC_REFUSED, 0,
 			"it is no version of a tool: it has no \"cordon_tool\"");
 	if (!spec_text.text || spec_read(&spec, spec_text.text, spec_text.length, err) < 0)
 		return spec_text.text
 			? -1
 			: error_set(err, FAILURE_SPEC_REFUSED, 0, "it has no \"spec\"");
-	json_slice_copy(json_slice_of(line, length, "hash"), hash, sizeof hash);
-	n = read_spawning(line, length, &spec, t->who);
+	json_copy(json_get(line, "hash"), hash, sizeof hash);
+	n = read_spawning(line, &spec, t->who);
 	if (strcmp(hash, spec.hash) != 0)
 		status = error_set(err, FAILURE_SPEC_REFUSED, 0,
 			"%s has a hash that is not that of its specification", spec.name);
 	else
-		status = take(s, t, &n, json_slice_of(line, length, "state"), err);
+		status = take(s, t, &n, json_get(line, "state"), err);
 	spec_free(&spec);
 	return status;
 }

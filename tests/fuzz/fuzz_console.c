@@ -19,7 +19,7 @@
 #include "isolate/base/json_gate.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 #include "tui/views/views.h"
 
 static void check(const struct cells *c)
@@ -52,7 +52,7 @@ static void answer_of_tools(struct console *c, struct json_slice answer, bool on
 	struct tool tool;
 
 	tools_take(&c->tools, one ? &c->tools.current : &c->tools.pending,
-		value_of(answer, "pending"));
+		json_get(answer, "pending"));
 	if (!one || !tool_take(&tool, answer))
 		return;
 	view_tool_choose(c, &tool);

@@ -53,11 +53,11 @@ static void check_slices(const char *text, size_t length)
 	char reason[240], copy[64];
 	size_t at = 0;
 
-	while (json_slice_next(text, length, &at, &key, &value)) {
+	while (json_next(json_slice(text, length), &at, &key, &value)) {
 		must(key.text >= text && key.text + key.length <= text + length &&
 			value.text > text && value.text + value.length <= text + length);
 		must(json_gate_check(&VALUE, value.text, value.length, reason, sizeof reason));
-		json_slice_copy(value, copy, sizeof copy);
+		json_copy(value, copy, sizeof copy);
 	}
 }
 
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct json_slice key, value;
 		size_t at = 0;
 
-		while (json_slice_next(line, size, &at, &key, &value))
+		while (json_next(json_slice(line, size), &at, &key, &value))
 			must(value.text + value.length <= line + size);
 	}
 	free(line);

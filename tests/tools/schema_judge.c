@@ -19,8 +19,7 @@ static const struct json_gate_rules ANY = { .max_depth = 256, .allow_nul = true 
 
 static int read_part(struct json_tree *out, const struct json_tree *pair, uint32_t node)
 {
-	return json_tree_read(
-		out, pair->text + pair->nodes[node].raw, pair->nodes[node].raw_length);
+	return json_tree_read(out, pair->nodes[node].raw.text, pair->nodes[node].raw.length);
 }
 
 static void judge(const struct json_tree *pair)

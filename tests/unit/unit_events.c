@@ -267,17 +267,17 @@ static void test_slices(void)
 {
 	static const char text[] = "{ \"a\" : {\"a\":1, \"b\":[\"}\",2]} , \"b\":\"x\\\"y\" "
 				   ",\"c\":12345678901234567890 }";
-	struct json_slice a = json_slice_of(text, sizeof text - 1, "a"),
-			  b = json_slice_of(text, sizeof text - 1, "b"),
-			  c = json_slice_of(text, sizeof text - 1, "c");
+	struct json_slice a = json_get(json_slice(text, sizeof text - 1), "a"),
+			  b = json_get(json_slice(text, sizeof text - 1), "b"),
+			  c = json_get(json_slice(text, sizeof text - 1), "c");
 	char copy[8];
 
 	ok(a.length == 20 && memcmp(a.text, "{\"a\":1, \"b\":[\"}\",2]}", 20) == 0,
 		"an object (%zu)", a.length);
-	ok(b.length == 6 && !json_slice_copy(b, copy, sizeof copy),
+	ok(b.length == 6 && !json_copy(b, copy, sizeof copy),
 		"a string with an escape is cut out and not copied");
 	ok(c.length == 20, "a number keeps its digits");
-	ok(!json_slice_of(text, sizeof text - 1, "d").text, "what is not there");
+	ok(!json_get(json_slice(text, sizeof text - 1), "d").text, "what is not there");
 }
 
 static void test_options(void)

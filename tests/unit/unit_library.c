@@ -807,16 +807,13 @@ static void test_transfer(void)
 	json_close_array(&w);
 	ok(json_tree_read(&tree, out.data, out.length) == 0 && tree.nodes[0].count == 2,
 		"two versions");
-	ok(transfer_import(&to, &objecting, tree.text + tree.nodes[1].raw, tree.nodes[1].raw_length,
-		   &err) < 0 &&
+	ok(transfer_import(&to, &objecting, tree.nodes[1].raw, &err) < 0 &&
 			err.code == FAILURE_TOOL_REFUSED && item_newest(&to, "t", &item, &err) == 0,
 		"what validation objects to does not come in");
 	for (int turn = 0; turn < 4; turn++)
 		for (uint32_t at = 1; at < tree.nodes[0].end; at = tree.nodes[at].end) {
 			t.keep = turn >= 2;
-			is_int(transfer_import(&to, &t, tree.text + tree.nodes[at].raw,
-				       tree.nodes[at].raw_length, &err),
-				0, "a line");
+			is_int(transfer_import(&to, &t, tree.nodes[at].raw, &err), 0, "a line");
 			added += t.is_new;
 			if (turn == 0) {
 				item_newest(&to, "t", &item, &err);
@@ -827,12 +824,13 @@ static void test_transfer(void)
 		}
 	is_int(added, 2, "each line comes in once");
 	is_int(validated, 2, "and was validated then");
-	buffer_add(&line, tree.text + tree.nodes[1].raw, tree.nodes[1].raw_length);
+	buffer_add(&line, tree.nodes[1].raw.text, tree.nodes[1].raw.length);
 	memcpy(strstr(line.data, "a = 1"), "a = 7", 5);
-	ok(transfer_import(&to, &t, line.data, line.length, &err) < 0 &&
+	ok(transfer_import(&to, &t, json_slice(line.data, line.length), &err) < 0 &&
 			strstr(err.context, "hash"),
 		"a line that was changed is refused: %s", err.context);
-	ok(transfer_import(&to, &t, "{\"x\":1}", 7, &err) < 0, "and one that is no version");
+	ok(transfer_import(&to, &t, json_slice("{\"x\":1}", 7), &err) < 0,
+		"and one that is no version");
 	ok(item_first(&to, store_query(&to, &err, ITEM_SELECT "WHERE v.state = 'promoted'", ""),
 		   &item, &err) == 1 &&
 			item.version == 1,

@@ -21,18 +21,18 @@
 #include "tui/model/runs.h"
 #include "tui/model/series.h"
 #include "tui/model/tool_list.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 static struct json_slice slice(const char *text)
 {
-	return (struct json_slice){ text, strlen(text) };
+	return json_slice(text, strlen(text));
 }
 
 static void is_string(const char *json, const char *wanted, size_t length)
 {
 	struct buffer out = BUFFER_INIT;
 
-	ok(value_string(slice(json), &out) && out.length == length &&
+	ok(json_decode(slice(json), &out) && out.length == length &&
 			(length == 0 || memcmp(out.data, wanted, length) == 0),
 		"the string %s", json);
 	buffer_free(&out);
@@ -42,6 +42,7 @@ static void test_values(void)
 {
 	struct buffer out = BUFFER_INIT;
 	struct json_slice item, array = slice("[1, \"a,]\\\"\" ,{\"b\":[2,3]}, [ ] ,null ] ");
+	static const char HIDES[] = "{\"a\":\"\xe2\x80\xae\xf3\xa0\x80\x81\x7f\xc2\x9b\"}";
 	const char *const wanted[] = { "1", "\"a,]\\\"\"", "{\"b\":[2,3]}", "[ ]", "null" };
 	size_t at = 0, count = 0;
 
@@ -49,26 +50,26 @@ static void test_values(void)
 	is_string("\"a\\n\\t\\\"\\\\\\/\\u0041\"", "a\n\t\"\\/A", 7);
 	is_string("\"\\u0000x\"", "\0x", 2);
 	is_string("\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80", 4);
-	ok(!value_string(slice("5"), &out) && !value_string(slice("\""), &out) &&
-			!value_string((struct json_slice){ NULL, 0 }, &out),
+	ok(!json_decode(slice("5"), &out) && !json_decode(slice("\""), &out) &&
+			!json_decode(JSON_NONE, &out),
 		"what is no string");
 	array.length -= 1;
-	for (; value_item(array, &at, &item); count++)
+	for (; json_item(array, &at, &item); count++)
 		ok(count < 5 && item.length == strlen(wanted[count]) &&
 				memcmp(item.text, wanted[count], item.length) == 0,
 			"item %zu: %.*s", count, (int)item.length, item.text);
 	is_int(count, 5, "items");
 	at = 0;
-	ok(!value_item(slice("[]"), &at, &item), "an empty array");
-	is_int(value_number(slice("-12"), 0), -12, "a number");
-	is_int(value_number(slice("\"x\""), 7), 7, "no number");
-	is_int(value_time(slice("\"1970-01-01T00:00:01.5Z\"")), 1500000000, "a time");
-	is_int(value_time(slice("\"nonsense\"")), 0, "no time");
-	value_bytes(slice("{\"text\":\"\xef\xbf\xbd\",\"text_b64\":\"/w==\"}"), "text", &out);
+	ok(!json_item(slice("[]"), &at, &item), "an empty array");
+	is_int(json_int(slice("-12"), 0), -12, "a number");
+	is_int(json_int(slice("\"x\""), 7), 7, "no number");
+	is_int(json_time(slice("\"1970-01-01T00:00:01.5Z\"")), 1500000000, "a time");
+	is_int(json_time(slice("\"nonsense\"")), 0, "no time");
+	json_get_bytes(slice("{\"text\":\"\xef\xbf\xbd\",\"text_b64\":\"/w==\"}"), "text", &out);
 	ok(out.length == 1 && (unsigned char)out.data[0] == 0xff,
 		"bytes come from base64 where that is");
 	out.length = 0;
-	value_safe_json(slice("{\"a\":\"\xe2\x80\xae\xf3\xa0\x80\x81\x7f\xc2\x9b\"}"), &out);
+	json_add_visible(&out, HIDES, strlen(HIDES));
 	is_str(out.data, "{\"a\":\"\\u202e\\udb40\\udc01\\u007f\\u009b\"}",
 		"JSON that hides nothing");
 	buffer_free(&out);
@@ -157,10 +158,10 @@ static void test_taking(void)
 			"\"version\":%d,\"description\":\"%0800d\"}",
 			i ? "," : "", i, i, 0);
 	buffer_add_text(&list, "]");
-	tools_take(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	tools_take(&t, &t.pending, json_slice(list.data, list.length));
 	is_int((long)t.pending.count, 100, "all of a list");
 	t.pending.at[7].marked = true;
-	tools_begin(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	tools_begin(&t, &t.pending, json_slice(list.data, list.length));
 	ok(!tools_step(&t, 4000) && tools_is_taking(&t), "a slice is not the whole");
 	t.pending.at[9].marked = true;
 	for (steps = 1; !tools_step(&t, 4000); steps++)
@@ -173,7 +174,7 @@ static void test_taking(void)
 			strncmp(t.pending.at[99].description, "0000", 4) == 0 &&
 			strlen(t.pending.at[99].description) < sizeof t.pending.at->description,
 		"members");
-	tools_begin(&t, &t.pending, (struct json_slice){ list.data, list.length });
+	tools_begin(&t, &t.pending, json_slice(list.data, list.length));
 	tools_step(&t, 4000);
 	tools_free(&t);
 	buffer_free(&list);
@@ -256,7 +257,7 @@ static void add(struct log *l, int number, const char *type, const char *path)
 		"\"r\"}}",
 		number, type, path, path);
 
-	log_add(l, (struct json_slice){ text, (size_t)length });
+	log_add(l, json_slice(text, (size_t)length));
 }
 
 /* An event of so many milliseconds past the hour. */
@@ -270,7 +271,7 @@ static void add_at(struct log *l, int number, int ms)
 		number, number % 2 ? "fs.denied" : "output.stdout", ms / 1000, ms % 1000,
 		number % 7, "xxxxxxx");
 
-	log_add(l, (struct json_slice){ text, (size_t)length });
+	log_add(l, json_slice(text, (size_t)length));
 }
 
 /* The sequence numbers of the rows from a serial on, as one number. */
@@ -282,7 +283,7 @@ static long rows_from(struct log *l, uint64_t serial)
 		const struct log_entry *e = log_entry(l, log_serial(l, row));
 		struct json_slice event = log_event(l, e);
 
-		numbers = 10 * numbers + (long)value_number(value_of(event, "sequence"), 0);
+		numbers = 10 * numbers + (long)json_int(json_get(event, "sequence"), 0);
 		ok(event.text[event.length - 1] == '}', "a whole line");
 	}
 	return numbers;

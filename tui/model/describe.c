@@ -18,7 +18,7 @@
 #include "isolate/base/text.h"
 #include "tui/draw/lines.h"
 #include "tui/model/log.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 static const struct log_row ROWS[] = {
 #define ROW(type, style, word, template) { type, style, word, template },
@@ -29,7 +29,7 @@ static const struct log_row ROWS[] = {
 const struct log_row *log_row_for(struct json_slice type)
 {
 	for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
-		if (type.text && json_slice_is(type, ROWS[i].type))
+		if (json_is(type, ROWS[i].type))
 			return &ROWS[i];
 	return NULL;
 }
@@ -47,16 +47,16 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 	snprintf(name, sizeof name, "%.*s", (int)(colon ? colon - at : (ptrdiff_t)length), at);
 	if (colon)
 		snprintf(form, sizeof form, "%.*s", (int)(at + length - colon - 1), colon + 1);
-	value = value_of(data, name);
-	if (value_is_null(value))
+	value = json_get(data, name);
+	if (json_is_null(value))
 		return false;
-	if (strcmp(form, "x") == 0 && value_number(value, 0) <= 1)
+	if (strcmp(form, "x") == 0 && json_int(value, 0) <= 1)
 		return false;
 	if (strcmp(form, "B") == 0) {
-		buffer_add_text(out, format_bytes(value_number(value, 0), text));
+		buffer_add_text(out, format_bytes(json_int(value, 0), text));
 	} else if (strcmp(form, "ms") == 0) {
-		buffer_add_text(out, format_duration(value_number(value, 0), text));
-	} else if (value.text[0] == '"' && value_bytes(data, name, &bytes)) {
+		buffer_add_text(out, format_duration(json_int(value, 0), text));
+	} else if (value.text[0] == '"' && json_get_bytes(data, name, &bytes)) {
 		if (form[0] == '8')
 			text_visible(out, bytes.data, bytes.length < 8 ? bytes.length : 8,
 				TEXT_ONE_LINE);
@@ -69,12 +69,12 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 	} else if (value.text[0] == '[') {
 		struct json_slice item;
 
-		for (size_t i = 0, count = 0; value_item(value, &i, &item); count++) {
+		for (size_t i = 0, count = 0; json_item(value, &i, &item); count++) {
 			buffer_add(out, ",", count > 0);
-			value_shown(item, out);
+			json_visible(item, out);
 		}
 	} else {
-		value_shown(value, out);
+		json_visible(value, out);
 	}
 	buffer_free(&bytes);
 	return true;
@@ -82,12 +82,12 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 
 void log_describe(const struct log_row *row, struct json_slice event, struct buffer *out)
 {
-	struct json_slice data = value_of(event, "data");
+	struct json_slice data = json_get(event, "data");
 	size_t group = 0;     /* length of out where the group began */
 	bool complete = true; /* whether every field of the group was there */
 
 	if (!row) {
-		value_shown(data, out);
+		json_visible(data, out);
 		return;
 	}
 	for (const char *at = row->template; *at; at++) {

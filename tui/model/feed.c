@@ -18,7 +18,7 @@
 #include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define LIST_PAUSE_MS 500
 
@@ -42,8 +42,8 @@ static void on_info(
 	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
-	uint64_t next = (uint64_t)value_number(value_of(result, "next"), 1),
-		 oldest = (uint64_t)value_number(value_of(result, "oldest"), 1);
+	uint64_t next = (uint64_t)json_int(json_get(result, "next"), 1),
+		 oldest = (uint64_t)json_int(json_get(result, "oldest"), 1);
 	char params[64];
 
 	(void)about;
@@ -65,14 +65,14 @@ static void on_info(
 	if (c->was_lost)
 		console_say(c, STYLE_GOOD,
 			"connected again, to the daemon with process id %" PRId64,
-			value_number(value_of(result, "pid"), 0));
+			json_int(json_get(result, "pid"), 0));
 }
 
 static void on_request_answered(
 	void *owner, const char *about, struct json_slice result, struct json_slice error)
 {
 	struct console *c = owner;
-	struct json_slice status = value_of(result, "status");
+	struct json_slice status = json_get(result, "status");
 
 	(void)about;
 	if (!result.text && !error.text)
@@ -85,7 +85,7 @@ static void on_request_answered(
 	console_say(c, STYLE_GOOD,
 		status.text ? "The program has ended, exit status %" PRId64 ". q leaves."
 			    : "The run has ended. q leaves.",
-		value_number(status, 0));
+		json_int(status, 0));
 	c->quit |= c->leaving;
 }
 
@@ -149,8 +149,8 @@ int feed_patience(const struct console *c, int64_t now_ms)
 void feed_event(void *owner, struct json_slice event)
 {
 	struct console *c = owner;
-	uint64_t sequence = (uint64_t)value_number(value_of(event, "sequence"), 0);
-	struct json_slice type = value_of(event, "type");
+	uint64_t sequence = (uint64_t)json_int(json_get(event, "sequence"), 0);
+	struct json_slice type = json_get(event, "type");
 	struct run *run;
 
 	if (sequence <= c->last_sequence)
@@ -161,14 +161,13 @@ void feed_event(void *owner, struct json_slice event)
 	c->dirty = true;
 	log_add(c->log, event);
 	c->newest_ns =
-		value_of(event, "time").text ? value_time(value_of(event, "time")) : c->newest_ns;
+		json_get(event, "time").text ? json_time(json_get(event, "time")) : c->newest_ns;
 	run = runs_apply(c->runs, event);
 	feed_tool_event(c, type, sequence > c->news_after);
 	if (run && strcmp(run->id, c->detail.id) == 0)
 		c->detail.stale = true;
-	c->list_wanted |= json_slice_is(type, "sandbox.queued") ||
-		json_slice_is(type, "sandbox.started") || json_slice_is(type, "sandbox.executed") ||
-		json_slice_is(type, "events.dropped");
+	c->list_wanted |= json_is(type, "sandbox.queued") || json_is(type, "sandbox.started") ||
+		json_is(type, "sandbox.executed") || json_is(type, "events.dropped");
 }
 
 static void on_program(

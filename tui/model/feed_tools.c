@@ -21,7 +21,7 @@
 #include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define ASK_PAUSE_MS 500
 #define ASK_SHARE 4 /* times as long as an answer took, nothing is asked */
@@ -31,17 +31,17 @@
 
 void feed_error(struct json_slice error, struct buffer *out)
 {
-	struct json_slice failure = value_of(value_of(error, "data"), "failure");
+	struct json_slice failure = json_get(json_get(error, "data"), "failure");
 
 	if (!error.text) {
 		buffer_add_text(out, "the daemon is gone");
-	} else if (value_of(failure, "tried").text) {
+	} else if (json_get(failure, "tried").text) {
 		/* The short name first: it is what must not be cut. */
-		value_shown(value_of(failure, "code"), out);
+		json_visible(json_get(failure, "code"), out);
 		buffer_add_text(out, ": ");
-		value_shown(value_of(failure, "tried"), out);
+		json_visible(json_get(failure, "tried"), out);
 	} else {
-		value_shown(value_of(error, "message"), out);
+		json_visible(json_get(error, "message"), out);
 	}
 }
 
@@ -54,18 +54,18 @@ static void notice_broken(struct tool_list *list, struct json_slice broken)
 	size_t count = 0;
 
 	list->notice[0] = '\0';
-	for (size_t at = 0; value_item(broken, &at, &item); count++) {
+	for (size_t at = 0; json_item(broken, &at, &item); count++) {
 		buffer_add_text(&text, count ? "; " : "");
 		user.length = 0;
-		value_shown(value_of(item, "user"), &user);
+		json_visible(json_get(item, "user"), &user);
 		/* Which one and how it is broken stand before what cannot have room. */
 		buffer_add_text(&text,
 			cells_middle(
 				shown, sizeof shown, user.length ? user.data : "?", USER_COLUMNS));
 		buffer_add_text(&text, ": ");
-		value_shown(value_of(item, "code"), &text);
+		json_visible(json_get(item, "code"), &text);
 		buffer_add_text(&text, ": ");
-		value_shown(value_of(item, "error"), &text);
+		json_visible(json_get(item, "error"), &text);
 	}
 	if (count)
 		snprintf(list->notice, sizeof list->notice, "%zu %s cannot be read: %s", count,
@@ -81,7 +81,7 @@ static void on_items(struct console *c, struct tool_list *list, struct json_slic
 	c->tools_took_ms = console_now_ms() - c->tools_begun_ms;
 	c->dirty = true;
 	if (items.text) {
-		notice_broken(list, value_of(result, "broken"));
+		notice_broken(list, json_get(result, "broken"));
 		tools_begin(&c->tools, list, items);
 		return;
 	}
@@ -100,7 +100,7 @@ static void on_pending(
 	struct console *c = owner;
 
 	(void)about;
-	on_items(c, &c->tools.pending, value_of(result, "pending"), result, error);
+	on_items(c, &c->tools.pending, json_get(result, "pending"), result, error);
 }
 
 static void on_current(
@@ -109,7 +109,7 @@ static void on_current(
 	struct console *c = owner;
 
 	(void)about;
-	on_items(c, &c->tools.current, value_of(result, "tools"), result, error);
+	on_items(c, &c->tools.current, json_get(result, "tools"), result, error);
 }
 
 void feed_ask_tools(struct console *c)
@@ -192,7 +192,7 @@ void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
 {
 	char name[40] = "";
 
-	if (!json_slice_copy(type, name, sizeof name) || strncmp(name, "tool.", 5) != 0)
+	if (!json_copy(type, name, sizeof name) || strncmp(name, "tool.", 5) != 0)
 		return;
 	feed_ask_tools(c);
 	c->tool.stale = true;
@@ -291,7 +291,7 @@ static void on_decided(
 	feed_ask_tools(c);
 	c->tool.stale = true;
 	if (result.text)
-		value_shown(value_of(result, "state"), &text);
+		json_visible(json_get(result, "state"), &text);
 	else
 		feed_error(error, &text);
 	say_outcome(c, about, text.length ? text.data : "", result.text != NULL);

@@ -19,7 +19,7 @@
 #include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 static bool write_all(int fd, const struct buffer *text)
 {
@@ -61,7 +61,7 @@ static bool write_file(struct console *c, const char *path, const struct buffer 
 
 static void add_event(struct console *c, const struct log_entry *e, struct buffer *out)
 {
-	value_safe_json(log_event(c->log, e), out);
+	json_add_visible(out, log_event(c->log, e).text, e->length);
 	buffer_add(out, "\n", 1);
 }
 

@@ -19,7 +19,7 @@
 
 #include "isolate/base/cleanup.h"
 #include "isolate/base/json_gate.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define FIRST_CAPACITY (256u << 10)
 #define LONGEST_LINE (256u << 20)
@@ -195,7 +195,7 @@ static void take_line(struct link *l, const char *text, size_t length)
 		return;
 	}
 	/* A long line is gone through once. */
-	for (size_t at = 0; json_slice_next(text, length, &at, &key, &value);)
+	for (size_t at = 0; json_next(json_slice(text, length), &at, &key, &value);)
 		for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
 			if (key.length == strlen(NAMES[i]) &&
 				memcmp(key.text, NAMES[i], key.length) == 0)
@@ -204,13 +204,13 @@ static void take_line(struct link *l, const char *text, size_t length)
 	if (method.text) {
 		struct json_slice params = members[1];
 
-		if (json_slice_is(method, "event") && params.text && params.text[0] == '{')
+		if (json_is(method, "event") && params.text && params.text[0] == '{')
 			l->on_event(l->owner, params);
 		return;
 	}
 	id = members[2];
 	for (size_t i = 0; i < LINK_OPEN_REQUESTS; i++)
-		if (l->open[i].id && l->open[i].id == value_number(id, 0)) {
+		if (l->open[i].id && l->open[i].id == json_int(id, 0)) {
 			struct link_request request = l->open[i];
 
 			l->open[i].id = 0;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define BYTES (24u << 20)
 #define ENTRIES (1u << 16)
@@ -92,7 +92,7 @@ static bool make_room(struct log *l, uint32_t length)
 
 static bool is_subject(const struct log *l, struct json_slice event)
 {
-	return !l->subject[0] || json_slice_is(value_of(event, "subject"), l->subject);
+	return !l->subject[0] || json_is(json_get(event, "subject"), l->subject);
 }
 
 static bool is_row(struct log *l, const struct log_entry *e)
@@ -104,9 +104,9 @@ static bool is_row(struct log *l, const struct log_entry *e)
 	if (!l->words[0])
 		return true;
 	l->text.length = 0;
-	value_shown(value_of(event, "type"), &l->text);
+	json_visible(json_get(event, "type"), &l->text);
 	buffer_add(&l->text, " ", 1);
-	value_shown(value_of(event, "subject"), &l->text);
+	json_visible(json_get(event, "subject"), &l->text);
 	buffer_add(&l->text, " ", 1);
 	if (e->row) {
 		buffer_add_text(&l->text, e->row->word);
@@ -161,9 +161,9 @@ static void insert(struct log *l, uint64_t at, struct log_entry *e, const char *
 uint64_t log_add(struct log *l, struct json_slice event)
 {
 	struct log_entry e = {
-		.sequence = (uint64_t)value_number(value_of(event, "sequence"), 0),
-		.time_ns = value_time(value_of(event, "time")),
-		.row = log_row_for(value_of(event, "type")),
+		.sequence = (uint64_t)json_int(json_get(event, "sequence"), 0),
+		.time_ns = json_time(json_get(event, "time")),
+		.row = log_row_for(json_get(event, "type")),
 		.length = (uint32_t)(event.length > BYTES ? BYTES : event.length),
 	};
 	uint64_t at;
@@ -200,7 +200,7 @@ struct log_entry *log_entry(struct log *l, uint64_t serial)
 
 struct json_slice log_event(const struct log *l, const struct log_entry *e)
 {
-	return (struct json_slice){ l->bytes + e->offset, e->length };
+	return json_slice(l->bytes + e->offset, e->length);
 }
 
 /* What was turned away leaves a row that says so, in its place. */
@@ -214,7 +214,7 @@ static void add_gap(struct log *l)
 
 	l->unkept = 0;
 	l->total--;
-	log_add(l, (struct json_slice){ text, (size_t)length });
+	log_add(l, json_slice(text, (size_t)length));
 }
 
 void log_protect(struct log *l, uint64_t serial)

@@ -18,7 +18,7 @@
 
 #include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define BUCKETS 1024u
 #define RUNS_MAX 1000u
@@ -124,7 +124,7 @@ static void take_text(struct json_slice data, const char *name, char *out, size_
 {
 	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT;
 
-	if (value_bytes(data, name, &bytes))
+	if (json_get_bytes(data, name, &bytes))
 		text_visible_into(out, size, bytes.data, bytes.length, TEXT_ONE_LINE);
 }
 
@@ -139,7 +139,7 @@ static void take_method(struct json_slice item, const char *name, char *out, siz
 
 static void take_json(struct json_slice data, const char *name, struct buffer *out)
 {
-	struct json_slice value = value_of(data, name);
+	struct json_slice value = json_get(data, name);
 
 	buffer_free(out);
 	if (value.text)
@@ -149,12 +149,12 @@ static void take_json(struct json_slice data, const char *name, struct buffer *o
 /* The whole part of a number, in whichever locale. */
 static int64_t whole_of(struct json_slice object, const char *name)
 {
-	struct json_slice value = value_of(object, name);
+	struct json_slice value = json_get(object, name);
 
 	for (size_t at = 0; at < value.length; at++)
 		if (value.text[at] == '.')
 			value.length = at;
-	return value_number(value, 0);
+	return json_int(value, 0);
 }
 
 static void on_queued(struct run *run, struct json_slice data, int64_t time_ns)
@@ -168,13 +168,13 @@ static void on_queued(struct run *run, struct json_slice data, int64_t time_ns)
 
 static void on_started(struct run *run, struct json_slice data, int64_t time_ns)
 {
-	struct json_slice limits = value_of(data, "limits");
+	struct json_slice limits = json_get(data, "limits");
 
 	run->has_started = true;
 	run->state = RUN_RUNS;
 	run->started_ns = time_ns;
-	run->timeout_ms = value_number(value_of(limits, "timeout_ms"), 0);
-	run->memory_limit = value_number(value_of(limits, "memory_bytes"), 0);
+	run->timeout_ms = json_int(json_get(limits, "timeout_ms"), 0);
+	run->memory_limit = json_int(json_get(limits, "memory_bytes"), 0);
 	take_text(data, "name", run->name, sizeof run->name);
 	take_text(data, "command", run->command, sizeof run->command);
 	take_text(data, "program", run->program, sizeof run->program);
@@ -206,12 +206,12 @@ static void on_executed(struct run *run, struct json_slice data, int64_t time_ns
 {
 	run->state = RUN_ENDED;
 	run->ended_ns = time_ns;
-	run->success = value_is_true(value_of(data, "success"));
-	run->exit_code = value_number(value_of(data, "exit_code"), -1);
-	run->signal = value_number(value_of(data, "signal"), -1);
-	run->duration_ms = value_number(value_of(data, "duration_ms"), 0);
+	run->success = json_is_true(json_get(data, "success"));
+	run->exit_code = json_int(json_get(data, "exit_code"), -1);
+	run->signal = json_int(json_get(data, "signal"), -1);
+	run->duration_ms = json_int(json_get(data, "duration_ms"), 0);
 	run->cpu_percent = 0;
-	take_usage(run, value_of(data, "usage"));
+	take_usage(run, json_get(data, "usage"));
 	take_text(data, "ended_by", run->ended_by, sizeof run->ended_by);
 	take_text(data, "error", run->error, sizeof run->error);
 	take_text(data, "failure", run->failure, sizeof run->failure);
@@ -234,8 +234,8 @@ static void on_resumed(struct run *run, struct json_slice data, int64_t time_ns)
 
 static void on_sample(struct run *run, struct json_slice data, int64_t time_ns)
 {
-	int64_t elapsed = value_number(value_of(data, "elapsed_ms"), 0),
-		cpu = value_number(value_of(data, "cpu_ms"), 0);
+	int64_t elapsed = json_int(json_get(data, "elapsed_ms"), 0),
+		cpu = json_int(json_get(data, "cpu_ms"), 0);
 
 	(void)time_ns;
 	if (elapsed > run->elapsed_ms && cpu >= run->cpu_ms)
@@ -243,10 +243,10 @@ static void on_sample(struct run *run, struct json_slice data, int64_t time_ns)
 			100.0 * (double)(cpu - run->cpu_ms) / (double)(elapsed - run->elapsed_ms);
 	run->elapsed_ms = elapsed;
 	run->cpu_ms = cpu;
-	run->memory = value_number(value_of(data, "memory_bytes"), 0);
+	run->memory = json_int(json_get(data, "memory_bytes"), 0);
 	run->memory_top = run->memory > run->memory_top ? run->memory : run->memory_top;
-	run->processes = value_number(value_of(data, "processes"), 0);
-	run->workspace = value_number(value_of(data, "workspace_bytes"), 0);
+	run->processes = json_int(json_get(data, "processes"), 0);
+	run->workspace = json_int(json_get(data, "workspace_bytes"), 0);
 	series_add(&run->cpu, run->cpu_percent);
 	series_add(&run->use, (double)run->memory);
 }
@@ -254,19 +254,19 @@ static void on_sample(struct run *run, struct json_slice data, int64_t time_ns)
 static void on_limit(struct run *run, struct json_slice data, int64_t time_ns)
 {
 	(void)time_ns;
-	run->timed_out |= json_slice_is(value_of(data, "limit"), "wall-time");
+	run->timed_out |= json_is(json_get(data, "limit"), "wall-time");
 }
 
 static void on_opened(struct run *run, struct json_slice data, int64_t time_ns)
 {
 	(void)time_ns;
-	run->opened += (uint64_t)value_number(value_of(data, "count"), 1);
+	run->opened += (uint64_t)json_int(json_get(data, "count"), 1);
 }
 
 static void on_denied(struct run *run, struct json_slice data, int64_t time_ns)
 {
 	(void)time_ns;
-	run->denied += (uint64_t)value_number(value_of(data, "count"), 1);
+	run->denied += (uint64_t)json_int(json_get(data, "count"), 1);
 }
 
 static void on_tool(struct run *run, struct json_slice data, int64_t time_ns)
@@ -274,7 +274,7 @@ static void on_tool(struct run *run, struct json_slice data, int64_t time_ns)
 	(void)time_ns;
 	take_text(data, "tool_name", run->tool.name, sizeof run->tool.name);
 	take_text(data, "user", run->tool.user, sizeof run->tool.user);
-	run->tool.version = value_number(value_of(data, "tool_version"), 0);
+	run->tool.version = json_int(json_get(data, "tool_version"), 0);
 	if (!run->name[0])
 		snprintf(run->name, sizeof run->name, "%s", run->tool.name);
 }
@@ -319,7 +319,7 @@ static struct run *run_of(struct runs *r, struct json_slice subject)
 	char id[RUN_ID_MAX] = "", shown[RUN_ID_MAX];
 	struct run *run;
 
-	if (!subject.text || !json_slice_copy(subject, id, sizeof id) || !id[0] || strchr(id, ':'))
+	if (!subject.text || !json_copy(subject, id, sizeof id) || !id[0] || strchr(id, ':'))
 		return NULL;
 	text_visible_into(shown, sizeof shown, id, strlen(id), TEXT_ONE_LINE);
 	run = runs_find(r, shown);
@@ -328,15 +328,15 @@ static struct run *run_of(struct runs *r, struct json_slice subject)
 
 struct run *runs_apply(struct runs *r, struct json_slice event)
 {
-	struct json_slice type = value_of(event, "type"), data = value_of(event, "data");
-	struct run *run = run_of(r, value_of(event, "subject"));
+	struct json_slice type = json_get(event, "type"), data = json_get(event, "data");
+	struct run *run = run_of(r, json_get(event, "subject"));
 
 	if (!run)
 		return NULL;
 	run->events++;
 	for (size_t i = 0; i < sizeof HANDLERS / sizeof *HANDLERS; i++)
-		if (json_slice_is(type, HANDLERS[i].type)) {
-			int64_t time_ns = value_time(value_of(event, "time"));
+		if (json_is(type, HANDLERS[i].type)) {
+			int64_t time_ns = json_time(json_get(event, "time"));
 
 			if (run->started_ns == 0)
 				run->started_ns = time_ns;
@@ -348,9 +348,9 @@ struct run *runs_apply(struct runs *r, struct json_slice event)
 
 static enum run_state listed_state(struct json_slice state)
 {
-	return json_slice_is(state, "waiting")   ? RUN_WAITS
-		: json_slice_is(state, "paused") ? RUN_PAUSED
-						 : RUN_RUNS;
+	return json_is(state, "waiting")   ? RUN_WAITS
+		: json_is(state, "paused") ? RUN_PAUSED
+					   : RUN_RUNS;
 }
 
 /* The check of a tool's source runs nothing: it has no events, so it is no row. */
@@ -368,18 +368,18 @@ void runs_apply_list(struct runs *r, struct json_slice list)
 
 	for (struct run *run = r->newest; run; run = run->older)
 		run->listed = false;
-	for (size_t at = 0; value_item(list, &at, &item);) {
+	for (size_t at = 0; json_item(list, &at, &item);) {
 		struct run *run =
-			runs_nothing(item) ? NULL : run_of(r, value_of(item, "execution_id"));
+			runs_nothing(item) ? NULL : run_of(r, json_get(item, "execution_id"));
 
 		if (!run)
 			continue;
 		run->listed = true;
 		if (run->state != RUN_ENDED)
-			run->state = listed_state(value_of(item, "state"));
+			run->state = listed_state(json_get(item, "state"));
 		if (run->has_started)
 			continue;
-		take_method(item, value_of(item, "program").text ? "program" : "method",
+		take_method(item, json_get(item, "program").text ? "program" : "method",
 			run->program, sizeof run->program);
 		take_text(item, "name", run->name, sizeof run->name);
 		take_text(item, "command", run->command, sizeof run->command);
@@ -532,7 +532,7 @@ void run_output_add(struct run *run, int stream, struct json_slice data)
 
 	buffer_add(&text, run->rest[stream], run->rest_length[stream]);
 	run->rest_length[stream] = 0;
-	if (!value_bytes(data, "text", &text) || text.failed || text.length == 0)
+	if (!json_get_bytes(data, "text", &text) || text.failed || text.length == 0)
 		goto out;
 	cut = cut_end(text.data, text.length);
 	memcpy(run->rest[stream], text.data + text.length - cut, cut);

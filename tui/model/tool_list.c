@@ -13,7 +13,7 @@
 
 #include "isolate/base/cleanup.h"
 #include "isolate/base/text.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define LIST_MOST 100000
 #define READ_MOST 4096
@@ -54,7 +54,7 @@ static void take_text(struct json_slice value, char *out, size_t size)
 
 	value.length = value.length > size * 6 + 2 ? size * 6 + 2 : value.length;
 	out[0] = '\0';
-	if (value_string(value, &bytes))
+	if (json_decode(value, &bytes))
 		text_visible_into(
 			out, size, bytes.data ? bytes.data : "", bytes.length, TEXT_ONE_LINE);
 }
@@ -66,10 +66,10 @@ static void take_member(struct tool *t, struct json_slice key, struct json_slice
 			take_text(value, (char *)t + TEXTS[i].at, TEXTS[i].size);
 	for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
 		if (is_named(key, NUMBERS[i].name))
-			*(int64_t *)(void *)((char *)t + NUMBERS[i].at) = value_number(value, 0);
+			*(int64_t *)(void *)((char *)t + NUMBERS[i].at) = json_int(value, 0);
 	for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++)
 		if (is_named(key, TIMES[i].name))
-			*(int64_t *)(void *)((char *)t + TIMES[i].at) = value_time(value);
+			*(int64_t *)(void *)((char *)t + TIMES[i].at) = json_time(value);
 }
 
 /* The members that say which version is meant, as the daemon wrote them. */
@@ -81,7 +81,7 @@ static bool set_key(struct tool *t, const struct json_slice *members)
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		good &= members[i].length > 2 && members[i].text[0] == '"';
 		buffer_printf(&key, "\"%s\":", KEYS[i]);
-		value_safe_json(members[i], &key);
+		json_add_visible(&key, members[i].text, members[i].length);
 		buffer_add_text(&key, ",");
 	}
 	buffer_printf(&key, "\"version\":%" PRId64, t->version);
@@ -98,7 +98,7 @@ bool tool_take(struct tool *t, struct json_slice item)
 	*t = (struct tool){ .version = 0 };
 	if (!item.text || item.length == 0 || item.text[0] != '{')
 		return false;
-	for (size_t at = 0; json_slice_next(item.text, item.length, &at, &key, &value);) {
+	for (size_t at = 0; json_next(item, &at, &key, &value);) {
 		take_member(t, key, value);
 		for (size_t i = 0; i < KEY_COUNT; i++)
 			if (is_named(key, KEYS[i]))
@@ -167,7 +167,7 @@ bool tools_step(struct tools *t, size_t bytes)
 	if (!in->into)
 		return true;
 	while (!in->items.failed && in->at < end) {
-		if (!has_room(in) || !value_item(items, &in->at, &item)) {
+		if (!has_room(in) || !json_item(items, &in->at, &item)) {
 			finish_intake(t);
 			return true;
 		}

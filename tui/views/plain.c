@@ -23,7 +23,7 @@
 #include "isolate/base/cleanup.h"
 #include "tui/model/console.h"
 #include "tui/draw/lines.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define INPUT_MAX 4096
 
@@ -45,17 +45,17 @@ static void print_event(struct console *c, struct plain *p, const struct log_ent
 	char time[FORMAT_MAX];
 
 	buffer_printf(&line, "%s ", e->time_ns ? format_clock(e->time_ns, time) : "-");
-	if (value_of(event, "subject").length > 2) {
+	if (json_get(event, "subject").length > 2) {
 		size_t start = line.length;
 
-		value_shown(value_of(event, "subject"), &line);
+		json_visible(json_get(event, "subject"), &line);
 		if (!line.failed && line.length > start + 8)
 			line.length = start + 8;
 	} else {
 		buffer_add_text(&line, "-");
 	}
 	buffer_add_text(&line, " ");
-	value_shown(value_of(event, "type"), &line);
+	json_visible(json_get(event, "type"), &line);
 	buffer_printf(&line, " %s ", e->row ? e->row->word : "event");
 	log_describe(e->row, event, &line);
 	buffer_add_text(&line, "\n");

@@ -19,7 +19,7 @@
 
 #include "isolate/base/text.h"
 #include "tui/draw/lines.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define PLOT_ROWS 3
 #define PLOT_LABEL 18
@@ -32,7 +32,7 @@ static void add_member(struct lines *out, const char *name, const struct buffer 
 		return;
 	lines_print(out, STYLE_PLAIN, "%s", "");
 	lines_print(out, STYLE_KEY, "%s", name);
-	for (size_t at = 0; json_slice_next(object.text, object.length, &at, &key, &value);) {
+	for (size_t at = 0; json_next(object, &at, &key, &value);) {
 		char text[120];
 
 		if (key.length == strlen("confinement") &&
@@ -46,12 +46,12 @@ static void add_member(struct lines *out, const char *name, const struct buffer 
 
 static struct json_slice record_of(const struct run *run)
 {
-	return value_of((struct json_slice){ run->shown.data, run->shown.length }, "record");
+	return json_get(json_slice(run->shown.data, run->shown.length), "record");
 }
 
 static bool has_record(const struct run *run)
 {
-	return !value_is_null(record_of(run));
+	return !json_is_null(record_of(run));
 }
 
 /* What holds it, in short: of the record, or of the newest event that says it. */
@@ -63,24 +63,24 @@ static void add_confinement(struct lines *out, const struct run *run)
 		{ ", network ", "network" }, { ", memory ", "cgroup_or_watchdog" },
 		{ "; namespaces ", "namespaces" } };
 	struct json_slice held = has_record(run)
-		? value_of(record_of(run), "confinement")
-		: (struct json_slice){ run->confinement.data, run->confinement.length };
+		? json_get(record_of(run), "confinement")
+		: json_slice(run->confinement.data, run->confinement.length);
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	for (size_t i = 0; held.text && i < sizeof PARTS / sizeof *PARTS; i++) {
-		struct json_slice value = value_of(held, PARTS[i].name), item;
+		struct json_slice value = json_get(held, PARTS[i].name), item;
 
-		if (value_is_null(value))
+		if (json_is_null(value))
 			continue;
 		buffer_add_text(&text,
 			text.length ? PARTS[i].label
 				    : PARTS[i].label + strspn(PARTS[i].label, ",; "));
 		if (value.text[0] != '[')
-			value_shown(value, &text);
-		for (size_t at = 0, count = 0;
-			value.text[0] == '[' && value_item(value, &at, &item); count++) {
+			json_visible(value, &text);
+		for (size_t at = 0, count = 0; value.text[0] == '[' && json_item(value, &at, &item);
+			count++) {
 			buffer_add(&text, ",", count > 0);
-			value_shown(item, &text);
+			json_visible(item, &text);
 		}
 	}
 	if (text.length)
@@ -132,7 +132,7 @@ static void add_facts(struct lines *out, const struct run *run)
 static void add_record(struct lines *out, const struct run *run)
 {
 	struct json_slice record = record_of(run);
-	struct json_slice parts[] = { value_of(record, "confinement"), record };
+	struct json_slice parts[] = { json_get(record, "confinement"), record };
 	static const char *const NAMES[] = { "Confinement in force", "Record" };
 
 	for (size_t i = 0; has_record(run) && i < 2; i++) {
@@ -148,22 +148,22 @@ static void add_record(struct lines *out, const struct run *run)
 static void make_program(struct console *c, const struct run *run)
 {
 	struct json_slice shown = { run->shown.data, run->shown.length },
-			  program = value_of(shown, "program"), words = value_of(program, "argv"),
+			  program = json_get(shown, "program"), words = json_get(program, "argv"),
 			  word;
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	lines_clear(&c->detail.program);
 	lines_print(&c->detail.program, STYLE_PLAIN, "%s", "");
 	lines_print(&c->detail.program, STYLE_KEY, "Program");
-	if (value_bytes(program, "text", &text)) {
+	if (json_get_bytes(program, "text", &text)) {
 		lines_foreign(&c->detail.program, STYLE_PLAIN, text.length ? text.data : "",
 			text.length, 1);
 		if (text.length == 0)
 			lines_print(&c->detail.program, STYLE_WARN, "(an empty program)");
 	}
-	for (size_t at = 0; value_item(words, &at, &word);) {
+	for (size_t at = 0; json_item(words, &at, &word);) {
 		text.length = 0;
-		value_shown(word, &text);
+		json_visible(word, &text);
 		lines_print(
 			&c->detail.program, STYLE_PLAIN, "  %s", text.length ? text.data : "\"\"");
 	}

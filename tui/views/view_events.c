@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "tui/draw/lines.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define ID_COLUMNS 6
 #define TIME_COLUMNS 12
@@ -63,8 +63,7 @@ static struct run *run_of(struct console *c, struct json_slice event)
 {
 	char id[RUN_ID_MAX] = "";
 
-	return json_slice_copy(value_of(event, "subject"), id, sizeof id) ? runs_find(c->runs, id)
-									  : NULL;
+	return json_copy(json_get(event, "subject"), id, sizeof id) ? runs_find(c->runs, id) : NULL;
 }
 
 static int64_t start_of(struct console *c, struct json_slice event)
@@ -111,7 +110,7 @@ static void draw_row(struct console *c, int row, size_t at, bool selected)
 					       : format_clock(e->time_ns, time));
 	column += TIME_COLUMNS + 1;
 	if (!c->stream.subject[0] && columns >= 60) {
-		value_shown(value_of(event, "subject"), &text);
+		json_visible(json_get(event, "subject"), &text);
 		snprintf(id, sizeof id, "%.*s", ID_COLUMNS, text.length ? text.data : "-");
 		cells_text(&c->cells, row, column, ID_COLUMNS, STYLE_FAINT, id);
 		column += ID_COLUMNS + 1;
@@ -120,7 +119,7 @@ static void draw_row(struct console *c, int row, size_t at, bool selected)
 	cells_text(&c->cells, row, column, WORD_COLUMNS, style, e->row ? e->row->word : "event");
 	column += WORD_COLUMNS + 1;
 	if (!e->row) {
-		value_shown(value_of(event, "type"), &text);
+		json_visible(json_get(event, "type"), &text);
 		buffer_add(&text, " ", 1);
 	}
 	log_describe(e->row, event, &text);
@@ -241,7 +240,7 @@ static bool find(struct console *c, const char *text, int direction, bool from_h
 		at = at >= count ? direction > 0 ? 0 : count - 1 : at;
 		e = log_entry(c->log, log_serial(c->log, at));
 		shown.length = 0;
-		value_shown(value_of(log_event(c->log, e), "type"), &shown);
+		json_visible(json_get(log_event(c->log, e), "type"), &shown);
 		buffer_add(&shown, " ", 1);
 		log_describe(e->row, log_event(c->log, e), &shown);
 		hit = shown.data && strcasestr(shown.data, text);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "isolate/base/text.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 static bool is_flat(struct json_slice value)
 {
@@ -27,7 +27,7 @@ static void add_text(struct lines *out, struct json_slice value, const char *nam
 {
 	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT, shown = BUFFER_INIT;
 
-	value_string(value, &bytes);
+	json_decode(value, &bytes);
 	if (bytes.length > 0 && memchr(bytes.data, '\n', bytes.length - 1)) {
 		lines_print(out, STYLE_PLAIN, "%*s%s:", depth * 2, "", name);
 		lines_foreign(out, STYLE_PLAIN, bytes.data, bytes.length, 0);
@@ -45,7 +45,7 @@ static void add_array(struct lines *out, struct json_slice value, const char *na
 	size_t count = 0;
 
 	lines_print(out, STYLE_PLAIN, "%*s%s:", depth * 2, "", name);
-	for (size_t at = 0; value_item(value, &at, &item); count++) {
+	for (size_t at = 0; json_item(value, &at, &item); count++) {
 		snprintf(number, sizeof number, "%zu", count + 1);
 		view_json(out, item, number, depth + 1);
 	}
@@ -67,7 +67,7 @@ void view_json(struct lines *out, struct json_slice value, const char *name, int
 			return;
 		}
 		lines_print(out, STYLE_PLAIN, "%*s%s:", depth * 2, "", name);
-		while (json_slice_next(value.text, value.length, &at, &key, &member)) {
+		while (json_next(value, &at, &key, &member)) {
 			char text[200];
 
 			view_json(out, member,
@@ -95,7 +95,7 @@ static void enter(struct console *c)
 	if (!e)
 		return;
 	event = log_event(c->log, e);
-	for (size_t at = 0; json_slice_next(event.text, event.length, &at, &key, &member);) {
+	for (size_t at = 0; json_next(event, &at, &key, &member);) {
 		char text[200];
 
 		view_json(&c->record.lines, member,

@@ -22,7 +22,7 @@
 
 #include "isolate/base/text.h"
 #include "tui/draw/lines.h"
-#include "tui/model/value.h"
+#include "isolate/base/json_read.h"
 
 #define TITLE_MOST 5
 
@@ -70,35 +70,35 @@ static void add_side(struct lines *out, const char *label, struct json_slice val
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	value_shown(value, &text);
+	json_visible(value, &text);
 	lines_print(out, STYLE_PLAIN, "    %s %s", label, text.length ? text.data : "(nothing)");
 }
 
 /* Those that changed come first. */
 static void add_capabilities(struct lines *out, struct json_slice shown)
 {
-	struct json_slice list = value_of(shown, "capabilities"), item;
-	bool has_previous = !value_is_null(value_of(shown, "previous"));
+	struct json_slice list = json_get(shown, "capabilities"), item;
+	bool has_previous = !json_is_null(json_get(shown, "previous"));
 
 	heading(out,
 		has_previous ? "What it may do and touched, beside the version promoted before"
 			     : "What it may do and touched (no version was promoted before)");
 	for (int changed = 1; changed >= 0; changed--)
-		for (size_t at = 0; value_item(list, &at, &item);) {
+		for (size_t at = 0; json_item(list, &at, &item);) {
 			struct buffer what = BUFFER_INIT;
 
-			if (value_is_true(value_of(item, "changed")) != changed)
+			if (json_is_true(json_get(item, "changed")) != changed)
 				continue;
-			value_shown(value_of(item, "what"), &what);
+			json_visible(json_get(item, "what"), &what);
 			if (changed && has_previous) {
 				lines_print(out, STYLE_DENY, "! %s: CHANGED",
 					what.length ? what.data : "?");
-				add_side(out, "before:", value_of(item, "before"));
-				add_side(out, "now:   ", value_of(item, "after"));
+				add_side(out, "before:", json_get(item, "before"));
+				add_side(out, "now:   ", json_get(item, "after"));
 			} else {
 				struct buffer after = BUFFER_INIT;
 
-				value_shown(value_of(item, "after"), &after);
+				json_visible(json_get(item, "after"), &after);
 				lines_print(out, STYLE_PLAIN, "  %s: %s",
 					what.length ? what.data : "?",
 					after.length ? after.data : "(nothing)");
@@ -112,7 +112,7 @@ static void add_description(struct lines *out, struct json_slice shown)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	value_string(value_of(shown, "description"), &text);
+	json_decode(json_get(shown, "description"), &text);
 	heading(out, "What it says of itself");
 	out->quoting = true;
 	lines_foreign(out, STYLE_PLAIN, text.length ? text.data : "(nothing)",
@@ -124,7 +124,7 @@ static void add_diff(struct lines *out, struct json_slice shown)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	value_string(value_of(shown, "diff"), &text);
+	json_decode(json_get(shown, "diff"), &text);
 	if (text.length > 0)
 		heading(out, "What changed in its code");
 	out->quoting = true;
@@ -146,27 +146,26 @@ static void add_diff(struct lines *out, struct json_slice shown)
 
 static void add_decisions(struct console *c, struct lines *out)
 {
-	struct json_slice list = value_of((struct json_slice){ c->tool.history.data,
-						  c->tool.history.length },
+	struct json_slice list = json_get(json_slice(c->tool.history.data, c->tool.history.length),
 				  "history"),
 			  item;
 	bool any = false;
 
-	for (size_t at = 0; value_item(list, &at, &item); any = true) {
+	for (size_t at = 0; json_item(list, &at, &item); any = true) {
 		struct buffer text = BUFFER_INIT;
 		char date[FORMAT_MAX];
 
 		if (!any)
 			heading(out, "Decisions");
 		buffer_printf(&text, "  %s version %" PRId64 " ",
-			format_date(value_time(value_of(item, "time")), date),
-			value_number(value_of(item, "version"), 0));
-		value_shown(value_of(item, "decision"), &text);
+			format_date(json_time(json_get(item, "time")), date),
+			json_int(json_get(item, "version"), 0));
+		json_visible(json_get(item, "decision"), &text);
 		buffer_add_text(&text, " by ");
-		value_shown(value_of(item, "by"), &text);
-		if (!value_is_null(value_of(item, "reason"))) {
+		json_visible(json_get(item, "by"), &text);
+		if (!json_is_null(json_get(item, "reason"))) {
 			buffer_add_text(&text, ": ");
-			value_shown(value_of(item, "reason"), &text);
+			json_visible(json_get(item, "reason"), &text);
 		}
 		lines_print(out, STYLE_PLAIN, "%s", text.length ? text.data : "");
 		buffer_free(&text);
@@ -175,20 +174,20 @@ static void add_decisions(struct console *c, struct lines *out)
 
 static void add_runs(struct lines *out, struct json_slice shown)
 {
-	struct json_slice list = value_of(shown, "runs"), item;
+	struct json_slice list = json_get(shown, "runs"), item;
 
 	heading(out, "Runs, the newest first");
-	for (size_t at = 0; value_item(list, &at, &item);) {
+	for (size_t at = 0; json_item(list, &at, &item);) {
 		struct buffer text = BUFFER_INIT;
 		char date[FORMAT_MAX], time[FORMAT_MAX];
-		bool success = value_is_true(value_of(item, "success"));
+		bool success = json_is_true(json_get(item, "success"));
 
 		buffer_printf(&text, "  %s %8s  %s",
-			format_date(value_time(value_of(item, "time")), date),
-			format_duration(value_number(value_of(item, "duration_ms"), 0), time),
+			format_date(json_time(json_get(item, "time")), date),
+			format_duration(json_int(json_get(item, "duration_ms"), 0), time),
 			success ? "good" : "BAD  ");
-		if (!value_is_null(value_of(item, "error")))
-			value_shown(value_of(item, "error"), &text);
+		if (!json_is_null(json_get(item, "error")))
+			json_visible(json_get(item, "error"), &text);
 		lines_print(out, success ? STYLE_PLAIN : STYLE_DENY, "%s",
 			text.length ? text.data : "");
 		buffer_free(&text);
@@ -207,7 +206,7 @@ static void make_source(struct console *c, const struct tool *t, struct json_sli
 	c->tool.page.saw_end = false;
 	heading(&c->tool.source, "Source");
 	c->tool.complete =
-		value_string(value_of(value_of(shown, "spec"), "implementation"), &text) &&
+		json_decode(json_get(json_get(shown, "spec"), "implementation"), &text) &&
 		!text.failed && text.length > 0;
 	if (c->tool.complete)
 		lines_foreign(&c->tool.source, STYLE_PLAIN, text.data, text.length, 1);
