@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
+
 void failure_record_write(const struct error *err, struct buffer *out)
 {
 	struct json_writer w;
@@ -35,4 +37,17 @@ void failure_record_write(const struct error *err, struct buffer *out)
 	json_string(&w, failure_remedy(err->code));
 	json_close_object(&w);
 	json_close_object(&w);
+}
+
+bool failure_record_read(struct json_slice record, struct error *err)
+{
+	struct json_slice failure = json_get(record, "failure"), code = json_get(failure, "code");
+	_cleanup_free_ char *tried = json_dup(json_get(failure, "tried"));
+
+	for (int i = 1; i < FAILURE_COUNT; i++)
+		if (json_is(code, failure_name((enum failure)i))) {
+			error_set(err, (enum failure)i, 0, "%s", tried ? tried : "");
+			return true;
+		}
+	return false;
 }

@@ -191,13 +191,17 @@ bool json_item(struct json_slice array, size_t *at, struct json_slice *item)
 	return step_in(array, '[', &i) && cut_value(array, i, at, item);
 }
 
+bool json_key_is(struct json_slice key, const char *name)
+{
+	return key.length == strlen(name) && memcmp(key.text, name, key.length) == 0;
+}
+
 struct json_slice json_get(struct json_slice object, const char *name)
 {
-	size_t at = 0, length = strlen(name);
 	struct json_slice key, value;
 
-	while (json_next(object, &at, &key, &value))
-		if (key.length == length && memcmp(key.text, name, length) == 0)
+	for (size_t at = 0; json_next(object, &at, &key, &value);)
+		if (json_key_is(key, name))
 			return value;
 	return JSON_NONE;
 }
@@ -246,6 +250,22 @@ bool json_decode(struct json_slice value, struct buffer *out)
 	out->length = start + unescape(out->data, start, out->length, out->data + start);
 	out->data[out->length] = '\0';
 	return true;
+}
+
+char *json_dup(struct json_slice value)
+{
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
+
+	if (!json_decode(value, &text) || text.failed)
+		return NULL;
+	if (!text.data)
+		return strdup("");
+	return memchr(text.data, '\0', text.length) ? NULL : steal_pointer(text.data);
+}
+
+char *json_dup_key(struct json_slice key)
+{
+	return json_dup(json_slice(key.text - 1, key.length + 2));
 }
 
 static bool decode_base64(struct json_slice value, struct buffer *out)

@@ -45,6 +45,10 @@ bool json_next(
 /* Steps through the items of an array in the same way. */
 bool json_item(struct json_slice array, size_t *at, struct json_slice *item);
 
+/* Whether a key that json_next gave is this one; and the key unescaped, to be freed, or NULL. */
+bool json_key_is(struct json_slice key, const char *name);
+char *json_dup_key(struct json_slice key);
+
 /* Whether a value is this string, written without escapes; is true; is null or not there. */
 bool json_is(struct json_slice value, const char *string);
 bool json_is_true(struct json_slice value);
@@ -61,6 +65,9 @@ bool json_copy(struct json_slice value, char *out, size_t size);
  * appends nothing, when the value is no string.
  */
 bool json_decode(struct json_slice value, struct buffer *out);
+
+/* The same as C text, to be freed. NULL when it is no string, has U+0000 in it, or no memory. */
+char *json_dup(struct json_slice value);
 
 /*
  * Appends the bytes of a member: NAME_b64 decoded where it is there, else NAME. Returns false when
@@ -111,8 +118,8 @@ struct json_tree {
 #define JSON_TREE_NODES_MAX (1u << 21)
 
 /*
- * Reads text that passed the gate and lives as long as the tree. Returns 0, or -1 when there are more than JSON_TREE_NODES_MAX
- * values or no memory (errno E2BIG, ENOMEM).
+ * Reads text that passed the gate and lives as long as the tree. Returns 0, or -1 when there are
+ * more than JSON_TREE_NODES_MAX values or no memory (errno E2BIG, ENOMEM).
  */
 int json_tree_read(struct json_tree *t, const char *text, size_t length);
 void json_tree_free(struct json_tree *t);

@@ -215,17 +215,14 @@ static bool ask_for_log(const char *socket_path, char *path, size_t size)
 	static const char REQUEST[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"daemon.info\"}\n";
 	struct client c = CLIENT_INIT;
 	struct error ignored = ERROR_INIT;
+	struct json_slice answer;
 	bool found = false;
-	size_t length;
-	char *line;
 
 	if (client_open(&c, socket_path, &ignored) == 0 &&
 		client_send(&c, REQUEST, sizeof REQUEST - 1, NULL, 0, &ignored) == 0 &&
-		client_line(&c, -1, &line, &length, &ignored) > 0) {
-		struct json_slice result = json_get(json_slice(line, length), "result");
-
-		found = json_copy(json_get(result, "audit"), path, size) && path[0] == '/';
-	}
+		client_line(&c, -1, &answer, &ignored) > 0)
+		found = json_copy(json_get(json_get(answer, "result"), "audit"), path, size) &&
+			path[0] == '/';
 	client_close(&c);
 	return found;
 }
@@ -266,16 +263,14 @@ static int follow(struct reading *r, bool since, struct error *err)
 	if (status == 0)
 		status = subscribe(r, &c, since, err);
 	while (status == 0) {
-		struct json_slice event;
-		size_t length;
-		char *line;
+		struct json_slice line, event;
 
-		if (client_line(&c, -1, &line, &length, err) < 0) {
+		if (client_line(&c, -1, &line, err) < 0) {
 			status = -1;
 			break;
 		}
-		event = json_get(json_slice(line, length), "params");
-		if (json_get(json_slice(line, length), "error").text)
+		event = json_get(line, "params");
+		if (json_get(line, "error").text)
 			status = error_set(
 				err, FAILURE_DAEMON_LOST, 0, "subscribing: the daemon refused");
 		if (event.text &&

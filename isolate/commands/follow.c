@@ -15,11 +15,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cjson/cJSON.h>
 
 #include "isolate/commands/print_record.h"
 #include "isolate/base/json_gate.h"
@@ -62,11 +61,11 @@ static void write_line(struct follow *f, const char *text, size_t length)
 	f->lost += f->error != 0;
 }
 
-static uint64_t number(const cJSON *object, const char *key)
+static uint64_t number(struct json_slice value)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+	int64_t number = json_int(value, 0);
 
-	return cJSON_IsNumber(value) && value->valuedouble > 0 ? (uint64_t)value->valuedouble : 0;
+	return number > 0 ? (uint64_t)number : 0;
 }
 
 void follow_event(struct follow *f, struct json_slice event)
@@ -75,10 +74,7 @@ void follow_event(struct follow *f, struct json_slice event)
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
 	if (json_is(type, "events.dropped")) {
-		cJSON *tree = cJSON_ParseWithLength(data.text, data.length);
-
-		f->lost += number(tree, "count");
-		cJSON_Delete(tree);
+		f->lost += number(json_get(data, "count"));
 	} else if (json_is(type, "sandbox.executed") && data.text) {
 		buffer_free(&f->last);
 		buffer_add(&f->last, data.text, data.length);
@@ -89,50 +85,44 @@ void follow_event(struct follow *f, struct json_slice event)
 		write_line(f, text.data, text.length);
 }
 
-bool follow_take(struct follow *f, const char *line, size_t length)
+bool follow_take(struct follow *f, struct json_slice line)
 {
-	struct json_slice event;
+	struct json_slice event = json_get(line, "params");
 
-	if (!f->on || !json_is(json_get(json_slice(line, length), "method"), "event"))
+	if (!f->on || !json_is(json_get(line, "method"), "event"))
 		return false;
-	event = json_get(json_slice(line, length), "params");
 	if (event.text)
 		follow_event(f, event);
 	return true;
 }
 
-static void read_files(const cJSON *files, struct view_summary *v)
+static void read_files(struct json_slice files, struct view_summary *v)
 {
-	const cJSON *top =
-		cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(files, "refused"), 0);
-	const cJSON *path = cJSON_GetObjectItemCaseSensitive(top, "path"),
-		    *rule = cJSON_GetObjectItemCaseSensitive(top, "rule"),
-		    *allow = cJSON_GetObjectItemCaseSensitive(top, "allow");
+	_cleanup_free_ char *rule = NULL;
+	struct json_slice top;
+	size_t at = 0;
 
-	v->denied = number(files, "denied");
-	if (!cJSON_IsString(path) || !cJSON_IsString(rule))
+	v->denied = number(json_get(files, "denied"));
+	if (!json_item(json_get(files, "refused"), &at, &top) ||
+		!(rule = json_dup(json_get(top, "rule"))))
 		return;
-	v->refused[0].path = strdup(path->valuestring);
-	v->refused[0].allow = cJSON_IsString(allow) ? strdup(allow->valuestring) : NULL;
-	v->refused[0].count = number(top, "count");
-	strncpy(v->refused[0].rule, rule->valuestring, sizeof v->refused[0].rule - 1);
+	v->refused[0].path = json_dup(json_get(top, "path"));
+	v->refused[0].allow = json_dup(json_get(top, "allow"));
+	v->refused[0].count = number(json_get(top, "count"));
+	snprintf(v->refused[0].rule, sizeof v->refused[0].rule, "%s", rule);
 }
 
-static void read_calls(const cJSON *refused, struct refused_calls *calls)
+static void read_calls(struct json_slice refused, struct refused_calls *calls)
 {
-	const cJSON *item;
+	struct json_slice name, times;
 	size_t count = 0;
 
-	cJSON_ArrayForEach (item, refused) {
-		uint64_t times = cJSON_IsNumber(item) && item->valuedouble > 0
-			? (uint64_t)item->valuedouble
-			: 0;
-
-		calls->total += times;
+	for (size_t at = 0; json_next(refused, &at, &name, &times);) {
+		calls->total += number(times);
 		if (count < REFUSED_CALLS) {
-			strncpy(calls->top[count].name, item->string,
-				sizeof calls->top[count].name - 1);
-			calls->top[count++].count = times;
+			snprintf(calls->top[count].name, sizeof calls->top[count].name, "%.*s",
+				(int)name.length, name.text);
+			calls->top[count++].count = number(times);
 		}
 	}
 }
@@ -140,19 +130,18 @@ static void read_calls(const cJSON *refused, struct refused_calls *calls)
 void follow_summary(const struct follow *f)
 {
 	struct record r = { .events = { true, f->lost, f->error } };
+	struct json_slice last = json_slice(f->last.data, f->last.length);
 	char reason[240];
-	cJSON *tree = NULL;
 
 	if (!f->on)
 		return;
-	if (f->last.length > 0 && !f->last.failed &&
-		json_gate_check(
-			&JSON_GATE_DOCUMENT, f->last.data, f->last.length, reason, sizeof reason))
-		tree = cJSON_ParseWithLength(f->last.data, f->last.length);
-	read_files(cJSON_GetObjectItemCaseSensitive(tree, "files"), &r.view);
-	read_calls(cJSON_GetObjectItemCaseSensitive(tree, "refused"), &r.calls);
+	if (f->last.failed ||
+		!json_gate_check(
+			&JSON_GATE_DOCUMENT, last.text, last.length, reason, sizeof reason))
+		last = JSON_NONE;
+	read_files(json_get(last, "files"), &r.view);
+	read_calls(json_get(last, "refused"), &r.calls);
 	summary_print(&r, true);
 	free(r.view.refused[0].path);
 	free(r.view.refused[0].allow);
-	cJSON_Delete(tree);
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
 #include <sodium.h>
 
 #include "isolate/commands/print_record.h"
@@ -185,48 +184,18 @@ int remote_request(struct buffer *out, enum command_set set, const struct option
 		: 0;
 }
 
-/* What an error of the daemon means: a failure of cordon that it passes on, or its own. */
-static int read_failure(struct json_slice answer, struct error *err)
-{
-	cJSON *tree = cJSON_ParseWithLength(answer.text, answer.length);
-	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message"),
-		    *data = cJSON_GetObjectItemCaseSensitive(tree, "data");
-	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(data, "failure"),
-		    *code = cJSON_GetObjectItemCaseSensitive(failure, "code");
-	const cJSON *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
-
-	error_set(err, FAILURE_DAEMON_LOST, 0, "%s",
-		cJSON_IsString(message) ? message->valuestring : "an answer without a word");
-	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
-		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
-			error_set(err, (enum failure)i, 0, "%s",
-				cJSON_IsString(tried) ? tried->valuestring : "");
-	cJSON_Delete(tree);
-	return -1;
-}
-
-static void take_text(struct buffer *out, struct json_slice value)
-{
-	cJSON *text = value.text ? cJSON_ParseWithLength(value.text, value.length) : NULL;
-
-	if (cJSON_IsString(text))
-		buffer_add_text(out, text->valuestring);
-	cJSON_Delete(text);
-}
-
 /* Prints what the command prints, from the record in place of the result. */
 static int print_record(struct json_slice record, enum command_set set, bool json, int status)
 {
 	struct json_slice detail = json_get(record, "error_detail"),
 			  exit_code = json_get(record, "exit_code");
-	struct json_slice exported = json_get(record, "exported");
 	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
 	struct record r = { .exit_code =
 				    exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
 	int written = EXIT_OK;
 
-	take_text(&r.error, json_get(record, "error"));
-	take_text(&export_error, json_get(exported, "error"));
+	json_decode(json_get(record, "error"), &r.error);
+	json_decode(json_get(json_get(record, "exported"), "error"), &export_error);
 	if (set == FOR_EXEC || json) {
 		buffer_add(&text, record.text, record.length);
 		written = answer_line(&text);
@@ -253,7 +222,7 @@ int remote_answer(struct json_slice result, struct json_slice failure, enum comm
 	bool json, int *status, struct error *err)
 {
 	if (!result.text)
-		return read_failure(failure, err);
+		return client_failure(failure, err);
 	*status = print_record(json_get(result, "record"), set, json,
 		(int)json_int(json_get(result, "status"), EXIT_FAILED));
 	return 0;
@@ -271,10 +240,8 @@ static int converse(struct client *c, const struct buffer *request, enum command
 		client_send(c, request->data + 1, request->length - 1, NULL, 0, err) < 0)
 		return -1;
 	for (;;) {
-		struct json_slice result, failure;
-		size_t line_length;
-		char *line;
-		int got = client_line(c, signals, &line, &line_length, err);
+		struct json_slice line, result, failure;
+		int got = client_line(c, signals, &line, err);
 
 		if (got < 0)
 			return -1;
@@ -282,10 +249,10 @@ static int converse(struct client *c, const struct buffer *request, enum command
 			client_pass_signals(c, signals);
 			continue;
 		}
-		if (follow_take(follow, line, line_length))
+		if (follow_take(follow, line))
 			continue;
-		result = json_get(json_slice(line, line_length), "result");
-		failure = json_get(json_slice(line, line_length), "error");
+		result = json_get(line, "result");
+		failure = json_get(line, "error");
 		if (failure.text || result.text)
 			return remote_answer(result, failure, set, o->json, status, err);
 	}

@@ -66,7 +66,7 @@ void follow_close(struct follow *f);
 void follow_event(struct follow *f, struct json_slice event);
 
 /* Takes a line of the daemon's, if it is an event. Returns whether it was. */
-bool follow_take(struct follow *f, const char *line, size_t length);
+bool follow_take(struct follow *f, struct json_slice line);
 
 /* Says on standard error what was refused, as `cordon run --events` does without a daemon. */
 void follow_summary(const struct follow *f);

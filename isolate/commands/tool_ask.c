@@ -18,8 +18,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/commands.h"
 #include "isolate/commands/tool.h"
@@ -101,8 +99,7 @@ bool tool_daemon_serves(const char *socket_path)
 	char standard[PATH_MAX], own[PATH_MAX], its[PATH_MAX];
 	struct client client = CLIENT_INIT;
 	struct error ignored = ERROR_INIT;
-	size_t length;
-	char *line;
+	struct json_slice answer;
 	bool is_same = false;
 
 	if (timer < 0 || timerfd_settime(timer, 0, &patience, NULL) != 0 || !store_identity(own))
@@ -110,12 +107,10 @@ bool tool_daemon_serves(const char *socket_path)
 	if (socket_path || socket_default_path(standard, sizeof standard))
 		client.fd = socket_connect_now(socket_path ? socket_path : standard);
 	if (client.fd >= 0 && client_send(&client, INFO, sizeof INFO - 1, NULL, 0, &ignored) == 0 &&
-		client_line(&client, timer, &line, &length, &ignored) == 1) {
-		struct json_slice result = json_get(json_slice(line, length), "result");
-
-		is_same = json_copy(json_get(result, "library"), its, sizeof its) &&
+		client_line(&client, timer, &answer, &ignored) == 1)
+		is_same = json_copy(json_get(json_get(answer, "result"), "library"), its,
+				  sizeof its) &&
 			strcmp(own, its) == 0;
-	}
 	client_close(&client);
 	return is_same;
 }
@@ -124,22 +119,10 @@ bool tool_daemon_serves(const char *socket_path)
 static int take_failure(struct json_slice text, struct tool_answer *out)
 {
 	struct json_slice data = json_get(text, "data");
-	cJSON *tree = cJSON_ParseWithLength(text.text, text.length);
-	const cJSON *message = cJSON_GetObjectItemCaseSensitive(tree, "message");
-	const cJSON *failure = cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(tree, "data"), "failure");
-	const cJSON *code = cJSON_GetObjectItemCaseSensitive(failure, "code"),
-		    *tried = cJSON_GetObjectItemCaseSensitive(failure, "tried");
 
-	error_set(&out->error, FAILURE_DAEMON_LOST, 0, "%s",
-		cJSON_IsString(message) ? message->valuestring : "an answer without a word");
-	for (int i = 1; cJSON_IsString(code) && i < FAILURE_COUNT; i++)
-		if (strcmp(failure_name((enum failure)i), code->valuestring) == 0)
-			error_set(&out->error, (enum failure)i, 0, "%s",
-				cJSON_IsString(tried) ? tried->valuestring : "");
+	client_failure(text, &out->error);
 	if (data.text)
 		buffer_add(&out->failure, data.text, data.length);
-	cJSON_Delete(tree);
 	out->status = action_exit_status(&out->error);
 	return -1;
 }
@@ -147,10 +130,8 @@ static int take_failure(struct json_slice text, struct tool_answer *out)
 static int converse(struct client *c, int signals, struct tool_answer *out)
 {
 	for (;;) {
-		struct json_slice result, failure;
-		size_t length;
-		char *line;
-		int got = client_line(c, signals, &line, &length, &out->error);
+		struct json_slice line, result, failure;
+		int got = client_line(c, signals, &line, &out->error);
 
 		if (got < 0)
 			return -1;
@@ -158,8 +139,8 @@ static int converse(struct client *c, int signals, struct tool_answer *out)
 			client_pass_signals(c, signals);
 			continue;
 		}
-		result = json_get(json_slice(line, length), "result");
-		failure = json_get(json_slice(line, length), "error");
+		result = json_get(line, "result");
+		failure = json_get(line, "error");
 		if (failure.text)
 			return take_failure(failure, out);
 		if (!result.text)

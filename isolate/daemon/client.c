@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
+#include "isolate/base/failure_record.h"
 #include "isolate/daemon/control_socket.h"
 
 #define FIRST_CAPACITY 65536u
@@ -95,7 +97,7 @@ static int make_room(struct client *c)
 	return 0;
 }
 
-int client_line(struct client *c, int other, char **line, size_t *length, struct error *err)
+int client_line(struct client *c, int other, struct json_slice *line, struct error *err)
 {
 	size_t looked = c->start;
 
@@ -106,8 +108,8 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 		ssize_t got;
 
 		if (newline) {
-			*line = c->bytes + c->start;
-			*length = (size_t)(newline - *line);
+			*line = json_slice(
+				c->bytes + c->start, (size_t)(newline - (c->bytes + c->start)));
 			c->start = (size_t)(newline - c->bytes) + 1;
 			return 1;
 		}
@@ -130,6 +132,16 @@ int client_line(struct client *c, int other, char **line, size_t *length, struct
 				"waiting for the daemon's answer: it closed the connection");
 		c->end += (size_t)got;
 	}
+}
+
+int client_failure(struct json_slice object, struct error *err)
+{
+	_cleanup_free_ char *message = json_dup(json_get(object, "message"));
+
+	error_set(
+		err, FAILURE_DAEMON_LOST, 0, "%s", message ? message : "an answer without a word");
+	failure_record_read(json_get(object, "data"), err);
+	return -1;
 }
 
 void client_pass_signals(struct client *c, int signals)

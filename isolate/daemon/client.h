@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "isolate/base/error.h"
+#include "isolate/base/json_read.h"
 
 struct client {
 	int fd;
@@ -36,7 +37,10 @@ int client_send(struct client *c, const char *text, size_t length, const int *fd
  * Waits for the next line. Returns 1 with it (without its newline; good until the next call), 0
  * when `other` (a descriptor, -1: none) can be read first, or -1 with DAEMON_LOST.
  */
-int client_line(struct client *c, int other, char **line, size_t *length, struct error *err);
+int client_line(struct client *c, int other, struct json_slice *line, struct error *err);
+
+/* What an error object of the daemon means: a failure of cordon, or DAEMON_LOST. Returns -1. */
+int client_failure(struct json_slice object, struct error *err);
 
 /*
  * Passes the signals that wait in a pipe, a byte each, on to the executions of this connection.

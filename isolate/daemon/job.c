@@ -27,9 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "isolate/base/cleanup.h"
+#include "isolate/base/failure_record.h"
 #include "isolate/base/trace.h"
 #include "isolate/daemon/connection.h"
 #include "isolate/daemon/history.h"
@@ -209,17 +208,13 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
  * A detached execution has no client, and a queued one already has an event: the failure to begin
  * becomes its last event.
  */
-static void publish_failure(struct job *j, const char *data, size_t length)
+static void publish_failure(struct job *j, struct json_slice record)
 {
-	cJSON *answer = cJSON_ParseWithLength(data, length),
-	      *failure = cJSON_GetObjectItemCaseSensitive(answer, "failure");
-	const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "code"));
-	const char *tried =
-		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(failure, "tried"));
+	struct error err = { .code = FAILURE_INTERNAL };
 
-	publish_end(j, tried ? tried : "the execution could not begin",
-		code ? code : failure_name(FAILURE_INTERNAL));
-	cJSON_Delete(answer);
+	failure_record_read(record, &err);
+	publish_end(j, err.context[0] ? err.context : "the execution could not begin",
+		failure_name(err.code));
 }
 
 /* Maps the answer, or returns NULL when there is none. */
@@ -277,7 +272,7 @@ static void answer(struct job *j, const char *sentence)
 		protocol_error(
 			&out, j->request_id, ERROR_FAILED, "cordon failed", text + 1, length - 1);
 		if ((j->is_detached || j->is_queued) && !j->has_begun)
-			publish_failure(j, text + 1, length - 1);
+			publish_failure(j, json_slice(text + 1, length - 1));
 	} else {
 		if (!j->has_ended && (j->has_begun || j->is_detached || j->is_queued))
 			publish_end(j, sentence,

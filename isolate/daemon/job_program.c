@@ -9,18 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
+#include "isolate/base/cleanup.h"
 
 #define WORD_MOST 4096 /* bytes of a word in JSON; a longer one is named by dots */
 
 /* Appends a JSON string, as far as there is room for it. */
 static void append(char *out, size_t size, struct json_slice value)
 {
-	cJSON *string = value.text && value.length <= WORD_MOST
-		? cJSON_ParseWithLength(value.text, value.length)
-		: NULL;
-	const char *text =
-		value.text && value.length > WORD_MOST ? "..." : cJSON_GetStringValue(string);
+	_cleanup_free_ char *string = value.length <= WORD_MOST ? json_dup(value) : NULL;
+	const char *text = value.length > WORD_MOST ? "..." : string;
 	size_t used = strlen(out), length = text ? strlen(text) : 0;
 
 	if (length > size - 1 - used) {
@@ -31,7 +28,6 @@ static void append(char *out, size_t size, struct json_slice value)
 	if (length > 0)
 		memcpy(out + used, text, length);
 	out[used + length] = '\0';
-	cJSON_Delete(string);
 }
 
 void job_program_take(struct job_program *p, const char *method, struct json_slice params)
@@ -49,8 +45,7 @@ void job_program_take(struct job_program *p, const char *method, struct json_sli
 	append(p->name, sizeof p->name, json_get(program, "name"));
 	snprintf(p->command, sizeof p->command, "%s", p->name);
 	words = json_get(program, "argv");
-	for (; words.text && words.text[0] == '[' && strlen(p->command) < sizeof p->command - 1 &&
-		json_item(words, &at, &word);
+	for (; strlen(p->command) < sizeof p->command - 1 && json_item(words, &at, &word);
 		count++) {
 		if (count == 0 && !p->name[0])
 			append(p->name, sizeof p->name, word);

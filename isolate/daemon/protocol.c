@@ -45,11 +45,6 @@ static bool take_id(struct json_slice id, char *out)
 	return true;
 }
 
-static bool is_key(struct json_slice key, const char *name)
-{
-	return key.length == strlen(name) && memcmp(key.text, name, key.length) == 0;
-}
-
 static bool find_method(struct json_slice name, enum protocol_method *method)
 {
 	for (int i = 0; i < METHOD_COUNT; i++)
@@ -98,13 +93,13 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 	if (!json_gate_check(&RULES, line, length, reason, sizeof reason))
 		return refuse(refusal, ERROR_PARSE, reason);
 	while (json_next(json_slice(line, length), &at, &key, &value)) {
-		if (is_key(key, "jsonrpc"))
+		if (json_key_is(key, "jsonrpc"))
 			version = value;
-		else if (is_key(key, "method"))
+		else if (json_key_is(key, "method"))
 			method = value;
-		else if (is_key(key, "id"))
+		else if (json_key_is(key, "id"))
 			id = value;
-		else if (is_key(key, "params"))
+		else if (json_key_is(key, "params"))
 			request->params = value;
 		else
 			return refuse(refusal, ERROR_REQUEST,

@@ -24,9 +24,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-#include <sodium.h>
-
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_read.h"
@@ -50,29 +47,26 @@ static void clear_environment(void)
 		setenv("CORDON_LIBEXECDIR", kept, 1);
 }
 
-static int environment_take(struct json_slice slice, struct error *err)
+static int environment_take(struct json_slice environment, struct error *err)
 {
-	cJSON *tree = slice.text ? cJSON_ParseWithLength(slice.text, slice.length) : NULL;
-	const cJSON *item;
-	int status = 0;
+	struct json_slice key, value;
 
-	if (!slice.text)
+	if (!environment.text)
 		return 0;
-	if (!cJSON_IsObject(tree))
-		status = error_set(
-			err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
-	else
+	if (environment.text[0] == '{')
 		clear_environment();
-	cJSON_ArrayForEach (item, tree) {
-		if (strcmp(item->string, "CORDON_LIBEXECDIR") == 0)
+	for (size_t at = 0; json_next(environment, &at, &key, &value);) {
+		_cleanup_free_ char *name = json_dup_key(key), *text = json_dup(value);
+
+		if (name && strcmp(name, "CORDON_LIBEXECDIR") == 0)
 			continue;
-		if (status == 0 &&
-			(!cJSON_IsString(item) || setenv(item->string, item->valuestring, 1) != 0))
-			status = error_set(err, FAILURE_BAD_OPTION, 0,
+		if (!name || !text || setenv(name, text, 1) != 0)
+			return error_set(err, FAILURE_BAD_OPTION, 0,
 				"environment must be an object of strings");
 	}
-	cJSON_Delete(tree);
-	return status;
+	return environment.text[0] == '{'
+		? 0
+		: error_set(err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
 }
 
 /* ---- tool worker ---- */
@@ -156,9 +150,8 @@ struct work {
 	bool has_streams;
 	struct options options;
 	struct program run;
-	cJSON *tree; /* of the program, the text of which is borrowed from it */
-	unsigned char *decoded;
-	char **argv;
+	char *name, **argv; /* owned; the words end with NULL */
+	struct buffer source;
 	struct record result;
 	struct error error;
 };
@@ -198,18 +191,16 @@ static int read_request(struct work *w)
 }
 
 /*
- * A member of params as text of its own, unescaped; NULL when it is not there. *status is -1 when
- * it is no string.
+ * A member of params as text to be freed; NULL when it is not there. *status is -1 when it is no
+ * string.
  */
 static char *member_text(struct work *w, const char *key, int *status)
 {
-	struct json_slice slice = json_get(w->params, key);
-	cJSON *value = slice.text ? cJSON_ParseWithLength(slice.text, slice.length) : NULL;
-	char *text = cJSON_IsString(value) ? strdup(value->valuestring) : NULL;
+	struct json_slice value = json_get(w->params, key);
+	char *text = json_dup(value);
 
-	if (slice.text && !text)
+	if (value.text && !text)
 		*status = error_set(&w->error, FAILURE_BAD_OPTION, 0, "%s must be a string", key);
-	cJSON_Delete(value);
 	return text;
 }
 
@@ -244,92 +235,90 @@ static int take_options(struct work *w)
 	return status;
 }
 
-static int take_words(struct work *w, const cJSON *words, size_t first)
+static int take_words(struct work *w, struct json_slice words)
 {
-	const cJSON *item;
-	size_t count = first;
+	struct json_slice word;
+	size_t count = 0;
 
-	if (!cJSON_IsArray(words))
+	for (size_t at = 0; json_item(words, &at, &word); count++)
+		continue;
+	if (!words.text || words.text[0] != '[')
 		return bad(w, "argv must be an array of strings");
-	w->argv = calloc((size_t)cJSON_GetArraySize(words) + first + 1, sizeof *w->argv);
+	w->run.argv = w->argv = calloc(count + 1, sizeof *w->argv);
 	if (!w->argv)
 		return error_set(
 			&w->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping a command");
-	cJSON_ArrayForEach (item, words) {
-		if (!cJSON_IsString(item))
+	count = 0;
+	for (size_t at = 0; json_item(words, &at, &word);)
+		if (!(w->argv[count++] = json_dup(word)))
 			return bad(w, "argv must be an array of strings");
-		w->argv[count++] = item->valuestring;
-	}
-	w->run.argv = w->argv;
 	return 0;
 }
 
 /* Source text: a string, or base64 where it is no UTF-8. */
 static int take_source(struct work *w)
 {
-	const cJSON *text = cJSON_GetObjectItemCaseSensitive(w->tree, "text"),
-		    *coded = cJSON_GetObjectItemCaseSensitive(w->tree, "text_b64");
+	struct json_slice text = json_get(w->program, "text"),
+			  coded = json_get(w->program, "text_b64"),
+			  *given = text.text ? &text : &coded;
 
-	if (cJSON_IsString(text) && !coded) {
-		w->run.text = text->valuestring;
-		w->run.length = strlen(text->valuestring);
-		return 0;
-	}
-	if (!cJSON_IsString(coded) || text)
+	if (!given->text || given->text[0] != '"' || (text.text && coded.text))
 		return bad(w, "program needs text or text_b64");
-	w->decoded = malloc(strlen(coded->valuestring) + 1);
-	if (!w->decoded ||
-		sodium_base642bin(w->decoded, strlen(coded->valuestring), coded->valuestring,
-			strlen(coded->valuestring), NULL, &w->run.length, NULL,
-			sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!json_get_bytes(w->program, "text", &w->source))
 		return bad(w, "text_b64 is no base64");
-	w->run.text = (const char *)w->decoded;
+	w->run.text = w->source.data ? w->source.data : "";
+	w->run.length = w->source.length;
+	return w->source.failed ? error_set(&w->error, FAILURE_RESOURCES_EXHAUSTED, ENOMEM,
+					  "keeping a program's text")
+				: 0;
+}
+
+static int check_members(struct work *w)
+{
+	static const char *const KNOWN[] = { "kind", "text", "text_b64", "name", "argv" };
+	struct json_slice key, value;
+
+	if (!w->program.text || w->program.text[0] != '{')
+		return bad(w, "program must be an object");
+	for (size_t at = 0; json_next(w->program, &at, &key, &value);) {
+		size_t i = 0;
+
+		while (i < sizeof KNOWN / sizeof *KNOWN && !json_key_is(key, KNOWN[i]))
+			i++;
+		if (i == sizeof KNOWN / sizeof *KNOWN)
+			return error_set(&w->error, FAILURE_BAD_OPTION, 0,
+				"program has an unknown member \"%.*s\"",
+				(int)(key.length < 60 ? key.length : 60), key.text);
+	}
 	return 0;
 }
 
 static int take_program(struct work *w)
 {
-	static const char *const KNOWN[] = { "kind", "text", "text_b64", "name", "argv" };
-	const cJSON *kind, *name, *words, *item;
+	struct json_slice kind = json_get(w->program, "kind"), name = json_get(w->program, "name"),
+			  words = json_get(w->program, "argv");
 
-	w->tree = w->program.text && w->program.text[0] == '{'
-		? cJSON_ParseWithLength(w->program.text, w->program.length)
-		: NULL;
-	if (!w->tree)
-		return bad(w, "program must be an object");
-	cJSON_ArrayForEach (item, w->tree) {
-		size_t i = 0;
-
-		while (i < sizeof KNOWN / sizeof *KNOWN && strcmp(KNOWN[i], item->string) != 0)
-			i++;
-		if (i == sizeof KNOWN / sizeof *KNOWN)
-			return error_set(&w->error, FAILURE_BAD_OPTION, 0,
-				"program has an unknown member \"%.60s\"", item->string);
-	}
-	kind = cJSON_GetObjectItemCaseSensitive(w->tree, "kind");
-	name = cJSON_GetObjectItemCaseSensitive(w->tree, "name");
-	words = cJSON_GetObjectItemCaseSensitive(w->tree, "argv");
-	if (name && !cJSON_IsString(name))
+	if (check_members(w) < 0)
+		return -1;
+	if (name.text && !(w->run.name = w->name = json_dup(name)))
 		return bad(w, "the program's name must be a string");
-	w->run.name = name ? name->valuestring : NULL;
 	if (w->set != FOR_RUN) {
 		w->run.kind = PROGRAM_BODY;
-		return kind && (!cJSON_IsString(kind) || strcmp(kind->valuestring, "body") != 0)
-			? bad(w, "only a body is validated")
-			: take_source(w);
+		return kind.text && !json_is(kind, "body") ? bad(w, "only a body is validated")
+							   : take_source(w);
 	}
-	if (cJSON_IsString(kind) && strcmp(kind->valuestring, "command") == 0) {
+	if (json_is(kind, "command")) {
 		w->run.kind = PROGRAM_COMMAND;
-		if (take_words(w, words, 0) < 0)
+		if (take_words(w, words) < 0)
 			return -1;
 		return w->argv[0] && w->argv[0][0] ? 0 : bad(w, "there is no command to run");
 	}
-	if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "script") != 0)
+	if (!json_is(kind, "script"))
 		return bad(w, "the program's kind must be \"command\" or \"script\"");
 	w->run.kind = PROGRAM_SCRIPT;
 	if (!w->run.name)
 		w->run.name = "script.py";
-	if (words && take_words(w, words, 0) < 0)
+	if (words.text && take_words(w, words) < 0)
 		return -1;
 	if (take_source(w) < 0)
 		return -1;
@@ -413,11 +402,13 @@ int worker_main(void)
 	}
 	status = write_answer(&answer);
 	buffer_free(&answer);
-	cJSON_Delete(w.tree);
 	options_free(&w.options);
 	record_free(&w.result);
+	for (char **word = w.argv; word && *word; word++)
+		free(*word);
 	free(w.argv);
-	free(w.decoded);
+	free(w.name);
+	buffer_free(&w.source);
 	free(w.text);
 	return status;
 }

@@ -197,8 +197,7 @@ static void take_line(struct link *l, const char *text, size_t length)
 	/* A long line is gone through once. */
 	for (size_t at = 0; json_next(json_slice(text, length), &at, &key, &value);)
 		for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-			if (key.length == strlen(NAMES[i]) &&
-				memcmp(key.text, NAMES[i], key.length) == 0)
+			if (json_key_is(key, NAMES[i]))
 				members[i] = value;
 	method = members[0];
 	if (method.text) {

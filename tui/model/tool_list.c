@@ -39,11 +39,6 @@ static const struct { const char *name; size_t at; } NUMBERS[] = {
 };
 /* clang-format on */
 
-static bool is_named(struct json_slice key, const char *name)
-{
-	return key.length == strlen(name) && memcmp(key.text, name, key.length) == 0;
-}
-
 /*
  * Of a long text no more is looked at than can be kept: a character in JSON has at most six bytes,
  * and its visible form at least one.
@@ -62,13 +57,13 @@ static void take_text(struct json_slice value, char *out, size_t size)
 static void take_member(struct tool *t, struct json_slice key, struct json_slice value)
 {
 	for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
-		if (is_named(key, TEXTS[i].name))
+		if (json_key_is(key, TEXTS[i].name))
 			take_text(value, (char *)t + TEXTS[i].at, TEXTS[i].size);
 	for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
-		if (is_named(key, NUMBERS[i].name))
+		if (json_key_is(key, NUMBERS[i].name))
 			*(int64_t *)(void *)((char *)t + NUMBERS[i].at) = json_int(value, 0);
 	for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++)
-		if (is_named(key, TIMES[i].name))
+		if (json_key_is(key, TIMES[i].name))
 			*(int64_t *)(void *)((char *)t + TIMES[i].at) = json_time(value);
 }
 
@@ -101,7 +96,7 @@ bool tool_take(struct tool *t, struct json_slice item)
 	for (size_t at = 0; json_next(item, &at, &key, &value);) {
 		take_member(t, key, value);
 		for (size_t i = 0; i < KEY_COUNT; i++)
-			if (is_named(key, KEYS[i]))
+			if (json_key_is(key, KEYS[i]))
 				members[i] = value;
 	}
 	/* A hash that is ambiguous is none to decide by. */

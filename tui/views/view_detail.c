@@ -35,8 +35,7 @@ static void add_member(struct lines *out, const char *name, const struct buffer 
 	for (size_t at = 0; json_next(object, &at, &key, &value);) {
 		char text[120];
 
-		if (key.length == strlen("confinement") &&
-			memcmp(key.text, "confinement", key.length) == 0)
+		if (json_key_is(key, "confinement"))
 			continue; /* under its own heading */
 		view_json(out, value,
 			text_visible_into(text, sizeof text, key.text, key.length, TEXT_ONE_LINE),
