@@ -13,6 +13,7 @@
 #include "isolate/base/json_read.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,18 @@ int64_t json_int(struct json_slice value, int64_t otherwise)
 	memcpy(text, value.text, value.length);
 	text[value.length] = '\0';
 	number = strtoll(text, &end, 10);
+	return end == text ? otherwise : number;
+}
+
+double json_double(struct json_slice value, double otherwise)
+{
+	_cleanup_free_ char *text = strndup(value.text ? value.text : "", value.length);
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	char *end = text;
+	double number = text && c ? strtod_l(text, &end, c) : otherwise;
+
+	if (c)
+		freelocale(c);
 	return end == text ? otherwise : number;
 }
 

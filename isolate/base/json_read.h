@@ -78,6 +78,9 @@ bool json_get_bytes(struct json_slice object, const char *name, struct buffer *o
 /* A whole number of at most 31 characters, or `otherwise`. */
 int64_t json_int(struct json_slice value, int64_t otherwise);
 
+/* A number as the nearest double, whatever the locale, or `otherwise`. */
+double json_double(struct json_slice value, double otherwise);
+
 /* A string with a time as events have it (RFC 3339 in UTC), in nanoseconds since 1970, or 0. */
 int64_t json_time(struct json_slice value);
 

@@ -15,10 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
+#include "isolate/base/json_read.h"
 #include "isolate/base/text.h"
 
 int answer_line(const struct buffer *text)
@@ -98,59 +97,49 @@ void answer_outcome(const struct record *r)
 /* ---- print violations ---- */
 
 /*
- * Violations for people.
- *
- * The details come from the runner as JSON that has passed the gate; cJSON reads them here for
- * display only. What is missing or of another type is left out.
+ * Violations for people. The details come from the runner as JSON that has passed the gate. What is
+ * missing or of another type is left out.
  */
 
-static const char *text_of(const cJSON *object, const char *key)
+static void add_text(
+	struct buffer *out, struct json_slice value, const char *before, const char *after)
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsString(item) ? item->valuestring : NULL;
+	if (value.length < 2 || value.text[0] != '"')
+		return;
+	buffer_add_text(out, before);
+	json_visible(value, out);
+	buffer_add_text(out, after);
 }
 
-static void describe(const cJSON *violation, struct buffer *out)
+static void describe(struct json_slice violation, struct buffer *out)
 {
-	const cJSON *line = cJSON_GetObjectItemCaseSensitive(violation, "line");
-	const cJSON *column = cJSON_GetObjectItemCaseSensitive(violation, "column");
-	const char *message = text_of(violation, "message"), *rule = text_of(violation, "rule"),
-		   *rewrite = text_of(violation, "rewrite");
+	int64_t line = json_int(json_get(violation, "line"), -1),
+		column = json_int(json_get(violation, "column"), -1);
+	struct json_slice rewrite = json_get(violation, "rewrite");
 
-	if (cJSON_IsNumber(line) && cJSON_IsNumber(column))
-		buffer_printf(out, "line %d, column %d: ", line->valueint, column->valueint);
-	if (message)
-		text_visible(out, message, strlen(message), TEXT_ONE_LINE);
-	if (rule) {
-		buffer_add_text(out, " [");
-		text_visible(out, rule, strlen(rule), TEXT_ONE_LINE);
-		buffer_add_text(out, "]");
-	}
-	if (rewrite && *rewrite) {
-		buffer_add_text(out, "; ");
-		text_visible(out, rewrite, strlen(rewrite), TEXT_ONE_LINE);
-	}
+	if (line >= 0 && column >= 0)
+		buffer_printf(out, "line %" PRId64 ", column %" PRId64 ": ", line, column);
+	add_text(out, json_get(violation, "message"), "", "");
+	add_text(out, json_get(violation, "rule"), " [", "]");
+	if (!json_is(rewrite, ""))
+		add_text(out, rewrite, "; ", "");
 }
 
 void violations_describe(const struct record *r, struct buffer *out)
 {
-	cJSON *detail =
-		r->detail.length ? cJSON_ParseWithLength(r->detail.data, r->detail.length) : NULL;
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(detail, "violations"), *violation;
+	struct json_slice list =
+		json_get(json_slice(r->detail.data, r->detail.length), "violations");
+	struct json_slice violation;
 	bool any = false;
 
-	cJSON_ArrayForEach (violation, list) {
-		if (any)
-			buffer_add_text(out, "\n");
+	for (size_t at = 0; json_item(list, &at, &violation); any = true) {
+		buffer_add_text(out, any ? "\n" : "");
 		describe(violation, out);
-		any = true;
 	}
 	if (!any && r->error.length > 0)
 		text_visible(out, r->error.data, r->error.length, TEXT_ONE_LINE);
 	else if (!any)
 		buffer_add_text(out, "no violation");
-	cJSON_Delete(detail);
 }
 
 /* ---- summary ---- */

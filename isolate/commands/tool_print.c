@@ -15,36 +15,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/tool.h"
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_read.h"
 #include "isolate/base/text.h"
 
 #define COLUMNS_MAX 8
 
-static const char *text_in(const cJSON *object, const char *key)
+static struct json_slice whole(const struct buffer *result)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
+	return json_slice(result->data, result->length);
 }
 
-static long long number_in(const cJSON *object, const char *key)
+/* Appends a member in its visible form, a string of at most `most` bytes (0: all of it). */
+static void add_member(
+	struct buffer *out, struct json_slice object, const char *key, unsigned long most)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+	struct json_slice value = json_get(object, key);
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	return cJSON_IsNumber(value) ? (long long)value->valuedouble : 0;
+	if (json_decode(value, &text))
+		text_visible(out, text.data, most && most < text.length ? most : text.length,
+			TEXT_ONE_LINE);
+	else if (!json_is_null(value))
+		json_visible(value, out);
 }
 
-static void add_visible(struct buffer *out, const char *text)
+/* Appends a template in which {KEY} and {KEY:MOST} stand for members of an object. */
+static void add_filled(struct buffer *out, struct json_slice object, const char *template)
 {
-	text_visible(out, text, strlen(text), TEXT_ONE_LINE);
+	for (const char *at = template; *at; at++) {
+		char key[40];
+
+		if (*at != '{') {
+			buffer_add(out, at, 1);
+			continue;
+		}
+		snprintf(key, sizeof key, "%.*s", (int)strcspn(at + 1, ":}"), at + 1);
+		at += 1 + strlen(key);
+		add_member(out, object, key, *at == ':' ? strtoul(at + 1, NULL, 10) : 0);
+		at += strcspn(at, "}");
+	}
+}
+
+static bool has_text(struct json_slice value)
+{
+	return value.length > 2 && value.text[0] == '"';
 }
 
 /* Writes what was laid out, without the newline at its end. */
-static int finish(struct buffer *out, cJSON *tree)
+static int finish(struct buffer *out)
 {
 	int status;
 
@@ -52,45 +73,15 @@ static int finish(struct buffer *out, cJSON *tree)
 		out->data[--out->length] = '\0';
 	status = out->length > 0 || out->failed ? answer_line(out) : EXIT_OK;
 	buffer_free(out);
-	cJSON_Delete(tree);
 	return status;
-}
-
-static cJSON *parse(const struct buffer *result)
-{
-	return result->length ? cJSON_ParseWithLength(result->data, result->length) : NULL;
 }
 
 /* ---- tables ---- */
 
 struct column {
-	const char *title, *key;
+	const char *title, *template;
 	unsigned most; /* characters; 0: as long as it is */
-	/* NULL: the text of key */
-	void (*add)(struct buffer *out, const cJSON *row, const char *key);
 };
-
-static void add_tool(struct buffer *out, const cJSON *row, const char *key)
-{
-	add_visible(out, text_in(row, key));
-	buffer_printf(out, "@%lld", number_in(row, "version"));
-}
-
-static void add_calls(struct buffer *out, const cJSON *row, const char *key)
-{
-	(void)key;
-	buffer_printf(out, "%lld+%lld", number_in(row, "successes"), number_in(row, "failures"));
-}
-
-static void add_hash(struct buffer *out, const cJSON *row, const char *key)
-{
-	buffer_printf(out, "%.12s", text_in(row, key));
-}
-
-static void add_second(struct buffer *out, const cJSON *row, const char *key)
-{
-	buffer_printf(out, "%.19s", text_in(row, key));
-}
 
 static size_t count_characters(const char *text)
 {
@@ -102,15 +93,12 @@ static size_t count_characters(const char *text)
 }
 
 /* The text of a cell, cut to its column. */
-static char *cell(const struct column *c, const cJSON *row)
+static char *cell(const struct column *c, struct json_slice row)
 {
 	struct buffer text = BUFFER_INIT;
 	char *at, *end;
 
-	if (c->add)
-		c->add(&text, row, c->key);
-	else
-		add_visible(&text, text_in(row, c->key));
+	add_filled(&text, row, c->template);
 	if (!text.data)
 		return strdup("");
 	if (c->most && count_characters(text.data) > c->most) {
@@ -131,14 +119,14 @@ static char *cell(const struct column *c, const cJSON *row)
 }
 
 static void add_table(
-	struct buffer *out, const cJSON *rows, const struct column *columns, size_t count)
+	struct buffer *out, struct json_slice rows, const struct column *columns, size_t count)
 {
 	size_t widths[COLUMNS_MAX];
-	const cJSON *row;
+	struct json_slice row;
 
 	for (size_t i = 0; i < count; i++)
 		widths[i] = strlen(columns[i].title);
-	cJSON_ArrayForEach (row, rows) {
+	for (size_t at = 0; json_item(rows, &at, &row);) {
 		for (size_t i = 0; i < count; i++) {
 			char *text = cell(&columns[i], row);
 
@@ -151,7 +139,7 @@ static void add_table(
 		buffer_printf(out, "%-*s%s", i + 1 < count ? (int)widths[i] : 0, columns[i].title,
 			i + 1 < count ? "  " : "");
 	buffer_add_text(out, "\n");
-	cJSON_ArrayForEach (row, rows) {
+	for (size_t at = 0; json_item(rows, &at, &row);) {
 		for (size_t i = 0; i < count; i++) {
 			char *text = cell(&columns[i], row);
 
@@ -168,113 +156,105 @@ static void add_table(
 int tool_print_list(const struct buffer *result, const char *key)
 {
 	static const struct column COLUMNS[] = {
-		{ "USER", "user", 20, NULL },
-		{ "TOOL", "name", 0, add_tool },
-		{ "HASH", "hash", 0, add_hash },
-		{ "STATE", "state", 0, NULL },
-		{ "POLICY", "policy", 0, NULL },
-		{ "CALLS", "successes", 0, add_calls },
-		{ "CREATED", "created", 0, add_second },
-		{ "DESCRIPTION", "description", 60, NULL },
+		{ "USER", "{user}", 20 },
+		{ "TOOL", "{name}@{version}", 0 },
+		{ "HASH", "{hash:12}", 0 },
+		{ "STATE", "{state}", 0 },
+		{ "POLICY", "{policy}", 0 },
+		{ "CALLS", "{successes}+{failures}", 0 },
+		{ "CREATED", "{created:19}", 0 },
+		{ "DESCRIPTION", "{description}", 60 },
 	};
-	cJSON *tree = parse(result);
-	const cJSON *broken;
-	struct buffer out = BUFFER_INIT;
+	struct json_slice broken;
+	struct buffer out = BUFFER_INIT, warnings = BUFFER_INIT;
 
-	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, key), COLUMNS,
-		sizeof COLUMNS / sizeof *COLUMNS);
-	cJSON_ArrayForEach (broken, cJSON_GetObjectItemCaseSensitive(tree, "broken"))
-		fprintf(stderr, "cordon: the library of %s cannot be read: %s [%s]\n",
-			text_in(broken, "user"), text_in(broken, "error"), text_in(broken, "code"));
-	return finish(&out, tree);
+	add_table(&out, json_get(whole(result), key), COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
+	for (size_t at = 0; json_item(json_get(whole(result), "broken"), &at, &broken);)
+		add_filled(&warnings, broken,
+			"cordon: the library of {user} cannot be read: {error} [{code}]\n");
+	fputs(warnings.length ? warnings.data : "", stderr);
+	buffer_free(&warnings);
+	return finish(&out);
 }
 
 int tool_print_history(const struct buffer *result)
 {
 	static const struct column COLUMNS[] = {
-		{ "TIME", "time", 0, add_second },
-		{ "TOOL", "name", 0, add_tool },
-		{ "HASH", "hash", 0, add_hash },
-		{ "DECISION", "decision", 0, NULL },
-		{ "BY", "by", 40, NULL },
-		{ "REASON", "reason", 0, NULL },
+		{ "TIME", "{time:19}", 0 },
+		{ "TOOL", "{name}@{version}", 0 },
+		{ "HASH", "{hash:12}", 0 },
+		{ "DECISION", "{decision}", 0 },
+		{ "BY", "{by}", 40 },
+		{ "REASON", "{reason}", 0 },
 	};
-	cJSON *tree = parse(result);
 	struct buffer out = BUFFER_INIT;
 
-	add_table(&out, cJSON_GetObjectItemCaseSensitive(tree, "history"), COLUMNS,
+	add_table(&out, json_get(whole(result), "history"), COLUMNS,
 		sizeof COLUMNS / sizeof *COLUMNS);
-	return finish(&out, tree);
+	return finish(&out);
 }
 
 /* ---- one tool ---- */
 
 /* The version that a decision gave its promotion back. */
-static void add_restored(struct buffer *out, const cJSON *tree)
+static void add_restored(struct buffer *out, struct json_slice answer)
 {
-	const cJSON *restored = cJSON_GetObjectItemCaseSensitive(tree, "restored");
+	struct json_slice restored = json_get(answer, "restored");
 
-	if (!restored)
-		return;
-	add_visible(out, text_in(restored, "name"));
-	buffer_printf(out, "@%lld is the promoted version again, hash %s\n",
-		number_in(restored, "version"), text_in(restored, "hash"));
+	if (restored.text)
+		add_filled(out, restored,
+			"{name}@{version} is the promoted version again, hash {hash}\n");
 }
 
 int tool_print_item(const struct buffer *result)
 {
-	cJSON *tree = parse(result);
 	struct buffer out = BUFFER_INIT;
 
-	add_visible(&out, text_in(tree, "name"));
-	buffer_printf(&out,
-		"@%lld %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash %s\n",
-		number_in(tree, "version"), text_in(tree, "state"), text_in(tree, "policy"),
-		number_in(tree, "threshold"), number_in(tree, "successes"),
-		number_in(tree, "failures"), text_in(tree, "hash"));
-	add_restored(&out, tree);
-	return finish(&out, tree);
+	add_filled(&out, whole(result),
+		"{name}@{version} {state}, {policy} (threshold {threshold}), {successes} calls "
+		"succeeded and {failures} failed\nhash {hash}\n");
+	add_restored(&out, whole(result));
+	return finish(&out);
 }
 
 int tool_print_numbers(const struct buffer *result)
 {
-	cJSON *tree = parse(result);
+	struct json_slice key, value;
 	struct buffer out = BUFFER_INIT;
-	const cJSON *item;
 
-	cJSON_ArrayForEach (item, tree)
-		if (cJSON_IsNumber(item))
-			buffer_printf(&out, "%s%s %lld", out.length ? ", " : "", item->string,
-				(long long)item->valuedouble);
+	for (size_t at = 0; json_next(whole(result), &at, &key, &value);)
+		if (value.text[0] >= '0' && value.text[0] <= '9')
+			buffer_printf(&out, "%s%.*s %.*s", out.length ? ", " : "", (int)key.length,
+				key.text, (int)value.length, value.text);
 	buffer_add_text(&out, "\n");
-	add_restored(&out, tree);
-	return finish(&out, tree);
+	add_restored(&out, whole(result));
+	return finish(&out);
 }
 
-static void add_capabilities(struct buffer *out, const cJSON *list, bool compared)
+static void add_capabilities(struct buffer *out, struct json_slice list, bool compared)
 {
-	const cJSON *item;
+	struct json_slice item;
 
-	cJSON_ArrayForEach (item, list) {
-		bool changed = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "changed"));
+	for (size_t at = 0; json_item(list, &at, &item);) {
+		bool changed = compared && json_is_true(json_get(item, "changed"));
+		_cleanup_free_ char *what = json_dup(json_get(item, "what"));
 
-		buffer_printf(
-			out, "  %c %-16s ", compared && changed ? '!' : ' ', text_in(item, "what"));
-		if (compared && changed) {
-			add_visible(
-				out, *text_in(item, "before") ? text_in(item, "before") : "none");
+		buffer_printf(out, "  %c %-16s ", changed ? '!' : ' ', what ? what : "");
+		if (changed) {
+			add_filled(out, item,
+				has_text(json_get(item, "before")) ? "{before}" : "none");
 			buffer_add_text(out, "  ->  ");
 		}
-		add_visible(out, *text_in(item, "after") ? text_in(item, "after") : "none");
+		add_filled(out, item, has_text(json_get(item, "after")) ? "{after}" : "none");
 		buffer_add_text(out, "\n");
 	}
 }
 
-static void add_block(struct buffer *out, const char *title, const char *text)
+static void add_block(struct buffer *out, const char *title, const struct buffer *text)
 {
 	buffer_printf(out, "\n%s\n", title);
-	text_visible(out, text, strlen(text), TEXT_LINES);
-	if (*text && text[strlen(text) - 1] != '\n')
+	text_visible(out, text->data, text->length, TEXT_LINES);
+	if (text->length > 0 && text->data[text->length - 1] != '\n')
 		buffer_add_text(out, "\n");
 }
 
@@ -282,79 +262,67 @@ static void add_block(struct buffer *out, const char *title, const char *text)
  * Code with the numbers of its lines, and a line that marks its end: no line of the code looks like
  * what follows it.
  */
-static void add_code(struct buffer *out, const char *title, const char *text)
+static void add_code(struct buffer *out, const char *title, const struct buffer *text)
 {
 	unsigned number = 0;
 
 	buffer_printf(out, "\n%s\n", title);
-	for (const char *line = text; *line; number++) {
-		size_t length = strcspn(line, "\n");
+	for (size_t at = 0, length; at < text->length; at += length + 1, number++) {
+		const char *newline = memchr(text->data + at, '\n', text->length - at);
 
+		length = newline ? (size_t)(newline - text->data) - at : text->length - at;
 		buffer_printf(out, "%5u  ", number + 1);
-		text_visible(out, line, length, TEXT_ONE_LINE);
+		text_visible(out, text->data + at, length, TEXT_ONE_LINE);
 		buffer_add_text(out, "\n");
-		line += length + (line[length] == '\n');
 	}
 	buffer_printf(out, "  end  of %s, %u line%s\n", title, number, number == 1 ? "" : "s");
 }
 
-static void add_runs(struct buffer *out, const cJSON *runs)
+static void add_runs(struct buffer *out, struct json_slice runs)
 {
-	const cJSON *run;
+	struct json_slice run;
+	int count = 0;
 
-	buffer_printf(out, "\nruns (%d shown, newest first)\n", cJSON_GetArraySize(runs));
-	cJSON_ArrayForEach (run, runs) {
-		bool good = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "success"));
-
-		buffer_printf(out, "  %.19s %8.1f ms  %s", text_in(run, "time"),
-			cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(run, "duration_ms")),
-			good ? "succeeded" : "failed: ");
-		add_visible(out, text_in(run, "error"));
-		buffer_add_text(out, "\n");
+	for (size_t at = 0; json_item(runs, &at, &run);)
+		count++;
+	buffer_printf(out, "\nruns (%d shown, newest first)\n", count);
+	for (size_t at = 0; json_item(runs, &at, &run);) {
+		add_filled(out, run, "  {time:19}");
+		buffer_printf(out, " %8.1f ms  ", json_double(json_get(run, "duration_ms"), 0));
+		add_filled(out, run,
+			json_is_true(json_get(run, "success")) ? "succeeded{error}\n"
+							       : "failed: {error}\n");
 	}
 }
 
 int tool_print_shown(const struct buffer *result)
 {
-	cJSON *tree = parse(result);
-	const cJSON *previous = cJSON_GetObjectItemCaseSensitive(tree, "previous");
-	const cJSON *spec = cJSON_GetObjectItemCaseSensitive(tree, "spec");
+	struct json_slice shown = whole(result), previous = json_get(shown, "previous");
+	_cleanup_buffer_ struct buffer diff = BUFFER_INIT, code = BUFFER_INIT;
 	struct buffer out = BUFFER_INIT;
 
-	add_visible(&out, text_in(tree, "name"));
-	buffer_printf(&out,
-		"@%lld of %s: %s, %s (threshold %lld), %lld calls succeeded and %lld failed\nhash "
-		"%s\n",
-		number_in(tree, "version"), text_in(tree, "user"), text_in(tree, "state"),
-		text_in(tree, "policy"), number_in(tree, "threshold"), number_in(tree, "successes"),
-		number_in(tree, "failures"), text_in(tree, "hash"));
-	buffer_printf(&out,
-		"a decision on it: cordon tool promote --user %s %s@%lld@%.12s, or reject\n",
-		text_in(tree, "user"), text_in(tree, "name"), number_in(tree, "version"),
-		text_in(tree, "hash"));
-	buffer_printf(&out, "spawned %.19s", text_in(tree, "created"));
-	if (*text_in(tree, "decided")) {
-		buffer_printf(&out, "; decided %.19s by ", text_in(tree, "decided"));
-		add_visible(&out, text_in(tree, "decided_by"));
-		buffer_add_text(&out, ": ");
-		add_visible(&out, text_in(tree, "reason"));
-	}
-	buffer_add_text(&out, "\n");
-	add_visible(&out, text_in(tree, "description"));
-	if (cJSON_IsObject(previous))
-		buffer_printf(&out,
-			"\n\nwhat it may do and touched, beside version %lld (%.12s), which was "
-			"promoted\n",
-			number_in(previous, "version"), text_in(previous, "hash"));
+	json_decode(json_get(shown, "diff"), &diff);
+	json_decode(json_get(json_get(shown, "spec"), "implementation"), &code);
+	if (diff.length == 0)
+		buffer_add_text(&diff, "nothing");
+
+	add_filled(&out, shown,
+		"{name}@{version} of {user}: {state}, {policy} (threshold {threshold}), "
+		"{successes} calls succeeded and {failures} failed\nhash {hash}\n"
+		"a decision on it: cordon tool promote --user {user} {name}@{version}@{hash:12}, "
+		"or reject\nspawned {created:19}");
+	if (has_text(json_get(shown, "decided")))
+		add_filled(&out, shown, "; decided {decided:19} by {decided_by}: {reason}");
+	add_filled(&out, shown, "\n{description}\n\nwhat it may do and touched");
+	if (!json_is_null(previous))
+		add_filled(&out, previous,
+			", beside version {version} ({hash:12}), which was promoted\n");
 	else
-		buffer_add_text(
-			&out, "\n\nwhat it may do and touched (no version was promoted before)\n");
-	add_capabilities(&out, cJSON_GetObjectItemCaseSensitive(tree, "capabilities"),
-		cJSON_IsObject(previous));
-	if (cJSON_IsObject(previous))
-		add_block(&out, "what changed in the code",
-			*text_in(tree, "diff") ? text_in(tree, "diff") : "nothing");
-	add_code(&out, "implementation", text_in(spec, "implementation"));
-	add_runs(&out, cJSON_GetObjectItemCaseSensitive(tree, "runs"));
-	return finish(&out, tree);
+		buffer_add_text(&out, " (no version was promoted before)\n");
+	add_capabilities(&out, json_get(shown, "capabilities"), !json_is_null(previous));
+	if (!json_is_null(previous))
+		add_block(&out, "what changed in the code", &diff);
+	add_code(&out, "implementation", &code);
+	add_runs(&out, json_get(shown, "runs"));
+	return finish(&out);
 }
