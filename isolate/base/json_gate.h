@@ -15,14 +15,14 @@
 struct json_gate_rules {
 	size_t max_bytes;   /* 0 = no cap */
 	unsigned max_depth; /* nesting of arrays and objects, at most 4096 */
-	/* let the escape \u0000 pass (outputs of bodies, which are never parsed by cJSON) */
+	/* let the escape \u0000 pass (outputs of bodies) */
 	bool allow_nul;
 	bool must_be_object;
 	/* refuse raw newlines between tokens, so that the text can stand in an NDJSON record */
 	bool one_line;
 };
 
-/* What a document must keep to when cJSON is to read it. */
+/* What a document of options or of settings must keep to. */
 extern const struct json_gate_rules JSON_GATE_DOCUMENT; /* 1 MiB, depth 64, object, no NUL */
 /* 16 MiB, depth 512, object, NUL escape allowed */
 extern const struct json_gate_rules JSON_GATE_ARGUMENTS;

@@ -22,7 +22,6 @@
 #include <sodium.h>
 
 #include "isolate/base/cleanup.h"
-#include "isolate/base/json_decimal.h"
 #include "isolate/base/text.h"
 
 /* ---- strings ---- */
@@ -207,32 +206,48 @@ struct json_slice json_get(struct json_slice object, const char *name)
 	return JSON_NONE;
 }
 
-static bool is_string(struct json_slice value)
+enum json_kind json_kind(struct json_slice value)
 {
-	return value.length >= 2 && value.text[0] == '"';
+	switch (value.length > 0 ? value.text[0] : 'n') {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return value.length > 1 ? JSON_STRING : JSON_NULL;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return JSON_NUMBER;
+	}
 }
 
 bool json_is(struct json_slice value, const char *string)
 {
 	size_t length = strlen(string);
 
-	return is_string(value) && value.length == length + 2 &&
+	return json_kind(value) == JSON_STRING && value.length == length + 2 &&
 		memcmp(value.text + 1, string, length) == 0;
 }
 
 bool json_is_true(struct json_slice value)
 {
-	return value.length == 4 && memcmp(value.text, "true", 4) == 0;
+	return json_kind(value) == JSON_TRUE;
 }
 
 bool json_is_null(struct json_slice value)
 {
-	return value.length == 0 || (value.length == 4 && memcmp(value.text, "null", 4) == 0);
+	return json_kind(value) == JSON_NULL;
 }
 
 bool json_copy(struct json_slice value, char *out, size_t size)
 {
-	if (!is_string(value) || value.length - 2 >= size || memchr(value.text, '\\', value.length))
+	if (json_kind(value) != JSON_STRING || value.length - 2 >= size ||
+		memchr(value.text, '\\', value.length))
 		return false;
 	memcpy(out, value.text + 1, value.length - 2);
 	out[value.length - 2] = '\0';
@@ -243,7 +258,7 @@ bool json_decode(struct json_slice value, struct buffer *out)
 {
 	size_t start = out->length;
 
-	if (!is_string(value))
+	if (json_kind(value) != JSON_STRING)
 		return false;
 	buffer_add(out, value.text + 1, value.length - 2);
 	if (out->failed || !memchr(value.text, '\\', value.length))
@@ -271,7 +286,8 @@ char *json_dup_key(struct json_slice key)
 
 static bool decode_base64(struct json_slice value, struct buffer *out)
 {
-	_cleanup_free_ unsigned char *bytes = is_string(value) ? malloc(value.length) : NULL;
+	_cleanup_free_ unsigned char *bytes =
+		json_kind(value) == JSON_STRING ? malloc(value.length) : NULL;
 	size_t length = 0;
 
 	if (!bytes ||
@@ -407,12 +423,7 @@ static int read_string(struct reading *r)
 
 static int read_plain(struct reading *r)
 {
-	char first = r->text[r->at];
-	struct json_node *node = new_node(r,
-		first == 'n'           ? JSON_NULL
-			: first == 't' ? JSON_TRUE
-			: first == 'f' ? JSON_FALSE
-				       : JSON_NUMBER);
+	struct json_node *node = new_node(r, json_kind(json_slice(r->text + r->at, 1)));
 	size_t end = r->at;
 
 	if (!node)
@@ -516,93 +527,4 @@ int json_tree_compare(const struct json_node *a, const struct json_node *b)
 	int order = shorter > 0 ? memcmp(a->bytes, b->bytes, shorter) : 0;
 
 	return order ? order : a->length < b->length ? -1 : a->length > b->length;
-}
-
-void json_canonical_string(struct buffer *out, const char *bytes, size_t length)
-{
-	static const char NAMED[] = "\b\t\n\f\r\"\\", WRITTEN[] = "btnfr\"\\";
-	size_t plain = 0;
-
-	buffer_add(out, "\"", 1);
-	for (size_t i = 0; i < length; i++) {
-		const char *named = bytes[i] ? strchr(NAMED, bytes[i]) : NULL;
-
-		if ((unsigned char)bytes[i] >= 0x20 && !named)
-			continue;
-		buffer_add(out, bytes + plain, i - plain);
-		plain = i + 1;
-		if (named)
-			buffer_printf(out, "\\%c", WRITTEN[named - NAMED]);
-		else
-			buffer_printf(out, "\\u%04x", (unsigned char)bytes[i]);
-	}
-	buffer_add(out, bytes + plain, length - plain);
-	buffer_add(out, "\"", 1);
-}
-
-static int compare_keys(const void *a, const void *b, void *nodes)
-{
-	const struct json_node *all = nodes;
-
-	return json_tree_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
-}
-
-static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out);
-
-static void write_object(
-	const struct json_tree *t, uint32_t object, bool normal, struct buffer *out)
-{
-	const struct json_node *node = &t->nodes[object];
-	uint32_t *keys = calloc(node->count + 1, sizeof *keys), count = 0;
-
-	if (!keys) {
-		out->failed = true;
-		return;
-	}
-	for (uint32_t at = object + 1; at < node->end; at = t->nodes[at + 1].end)
-		keys[count++] = at;
-	qsort_r(keys, count, sizeof *keys, compare_keys, t->nodes);
-	buffer_add(out, "{", 1);
-	for (uint32_t i = 0; i < count; i++) {
-		buffer_add(out, ",", i > 0);
-		json_canonical_string(out, t->nodes[keys[i]].bytes, t->nodes[keys[i]].length);
-		buffer_add(out, ":", 1);
-		write_node(t, keys[i] + 1, normal, out);
-	}
-	buffer_add(out, "}", 1);
-	free(keys);
-}
-
-static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out)
-{
-	const struct json_node *node = &t->nodes[index];
-
-	if (node->kind == JSON_STRING) {
-		json_canonical_string(out, node->bytes, node->length);
-	} else if (node->kind == JSON_OBJECT) {
-		write_object(t, index, normal, out);
-	} else if (node->kind == JSON_ARRAY) {
-		buffer_add(out, "[", 1);
-		for (uint32_t at = index + 1; at < node->end; at = t->nodes[at].end) {
-			buffer_add(out, ",", at > index + 1);
-			write_node(t, at, normal, out);
-		}
-		buffer_add(out, "]", 1);
-	} else if (node->kind == JSON_NUMBER && normal) {
-		struct decimal d = decimal_read(node->raw.text, node->raw.length);
-
-		decimal_normal(&d, out);
-	} else {
-		buffer_add(out, node->raw.text, node->raw.length);
-	}
-}
-
-void json_tree_canonical(const struct json_tree *t, uint32_t node, struct buffer *out)
-{
-	write_node(t, node, false, out);
-}
-
-void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *out)
-{
-	write_node(t, node, true, out);
 }

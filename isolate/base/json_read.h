@@ -20,6 +20,16 @@
 
 #include "isolate/base/json_write.h"
 
+enum json_kind {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
+
 struct json_slice {
 	const char *text; /* borrowed from the document; NULL: not there */
 	size_t length;
@@ -48,6 +58,9 @@ bool json_item(struct json_slice array, size_t *at, struct json_slice *item);
 /* Whether a key that json_next gave is this one; and the key unescaped, to be freed, or NULL. */
 bool json_key_is(struct json_slice key, const char *name);
 char *json_dup_key(struct json_slice key);
+
+/* What a value is, by its first byte; JSON_NULL when it is not there. */
+enum json_kind json_kind(struct json_slice value);
 
 /* Whether a value is this string, written without escapes; is true; is null or not there. */
 bool json_is(struct json_slice value, const char *string);
@@ -91,16 +104,6 @@ void json_visible(struct json_slice value, struct buffer *out);
  * The whole document as a flat list of nodes in the order of the text, which they point into. A
  * container says where its subtree ends. Strings are unescaped once. Numbers stay text.
  */
-enum json_kind {
-	JSON_NULL,
-	JSON_FALSE,
-	JSON_TRUE,
-	JSON_NUMBER,
-	JSON_STRING,
-	JSON_ARRAY,
-	JSON_OBJECT
-};
-
 struct json_node {
 	uint8_t kind; /* enum json_kind */
 	/* index behind its subtree: the next sibling, if there is one */

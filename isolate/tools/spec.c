@@ -13,11 +13,11 @@
 #include "isolate/tools/spec.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
 #include <sodium.h>
 
 #include "isolate/base/cleanup.h"
@@ -155,16 +155,11 @@ static int read_imports(struct reading *r, uint32_t node)
 static int read_number(
 	struct reading *r, uint32_t node, const char *key, double low, double high, double *out)
 {
-	const struct json_node *value = node_of(r, node);
-	cJSON *number = value->kind == JSON_NUMBER
-		? cJSON_ParseWithLength(value->raw.text, value->raw.length)
-		: NULL;
-	bool good =
-		cJSON_IsNumber(number) && number->valuedouble >= low && number->valuedouble <= high;
+	double number = json_double(node_of(r, node)->raw, NAN);
+	bool good = node_of(r, node)->kind == JSON_NUMBER && number >= low && number <= high;
 
 	if (good)
-		*out = number->valuedouble;
-	cJSON_Delete(number);
+		*out = number;
 	return good ? 0
 		    : error_set(r->err, FAILURE_SPEC_REFUSED, 0,
 			      "%s: must be a number from %.15g to %.15g", key, low, high);

@@ -34,7 +34,7 @@ def bootstrap(path, release, *arguments):
 
 
 @tap.cases("on {} it prints the names of the packages and stops", [
-    ("Fedora", "ID=fedora\n", "dnf install", "libseccomp-devel", "libnl3-devel"), ("Arch", "ID=arch\n", "pacman -S", "libseccomp", "cjson"),
+    ("Fedora", "ID=fedora\n", "dnf install", "libseccomp-devel", "libnl3-devel"), ("Arch", "ID=arch\n", "pacman -S", "libseccomp", "libnl"),
     ("Alpine", "ID=alpine\n", "needs glibc", "musl"), ("openSUSE", 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n', "zypper install", "libseccomp-devel", "libnl3-devel"),
     ("a system that it does not know", "ID=plan9\n", "pacman -S", "apt-get install", "libnl-3-dev")])
 def _(_name, release, *words):
@@ -60,7 +60,7 @@ def _():
     asked = open(log).read().splitlines()
     tap.like(asked[0], "update", "apt-get update first")
     packages = asked[1].split()
-    for word in ("autoconf", "automake", "libtool", "pkg-config", "libseccomp-dev", "libnl-3-dev", "libcjson-dev", "scdoc"):
+    for word in ("autoconf", "automake", "libtool", "pkg-config", "libseccomp-dev", "libnl-3-dev", "libsqlite3-dev", "scdoc"):
         tap.ok(word in packages, "%s is asked for in %r" % (word, packages))
     for word in ("make", "gcc", "python3"):
         tap.ok(word not in packages, "%s is there already, and not asked for" % word)

@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
+#include "isolate/base/json_gate.h"
+#include "isolate/base/json_read.h"
 #include "isolate/commands/manual_tables.h"
 #include "isolate/options/option_table.h"
 #include "isolate/options/options.h"
@@ -163,12 +163,13 @@ static void test_profile_file(void)
 }
 
 /* Reads a schema as JSON: of the source tree, or one that the build made. */
-static cJSON *read_schema(const char *variable, const char *name)
+static struct json_slice read_schema(const char *variable, const char *name)
 {
+	static const struct json_gate_rules RULES = { .max_depth = 32, .must_be_object = true };
+	static char text[32768];
 	const char *source = getenv(variable);
-	char path[4096], text[32768];
+	char path[4096], reason[240];
 	size_t length = 0;
-	cJSON *schema = NULL;
 	FILE *file;
 
 	snprintf(path, sizeof path, "%s/isolate/schemas/%s", source ? source : ".", name);
@@ -177,10 +178,19 @@ static cJSON *read_schema(const char *variable, const char *name)
 		length = fread(text, 1, sizeof text, file);
 		fclose(file);
 	}
-	if (length < sizeof text)
-		schema = cJSON_ParseWithLength(text, length);
-	ok(schema != NULL, "%s is JSON", name);
-	return schema;
+	ok(length < sizeof text && json_gate_check(&RULES, text, length, reason, sizeof reason),
+		"%s is JSON", name);
+	return json_slice(text, length);
+}
+
+static int count_members(struct json_slice object)
+{
+	struct json_slice key, value;
+	int count = 0;
+
+	for (size_t at = 0; json_next(object, &at, &key, &value);)
+		count++;
+	return count;
 }
 
 /* The word that the schema must use for an option of this kind. */
@@ -204,74 +214,69 @@ static const char *schema_type(const struct option_row *row)
 	return types[row->kind];
 }
 
-static void check_range(const struct option_row *row, const cJSON *property)
+static void check_range(const struct option_row *row, struct json_slice property)
 {
-	const cJSON *bounds = property;
-	const cJSON *low, *high;
+	struct json_slice bounds = property, either = json_get(property, "anyOf");
+	double low, high;
+	size_t at = 0;
 
 	if (row->kind == OPTION_SECONDS) /* zero, or within the bounds */
-		bounds = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(property, "anyOf"), 1);
-	low = cJSON_GetObjectItemCaseSensitive(bounds, "minimum");
-	high = cJSON_GetObjectItemCaseSensitive(bounds, "maximum");
-	ok(cJSON_IsNumber(low) && low->valuedouble >= row->low && low->valuedouble <= row->low &&
-			cJSON_IsNumber(high) && high->valuedouble >= row->high &&
-			high->valuedouble <= row->high,
+		for (int i = 0; i < 2; i++)
+			json_item(either, &at, &bounds);
+	low = json_double(json_get(bounds, "minimum"), -1);
+	high = json_double(json_get(bounds, "maximum"), -1);
+	ok(low >= row->low && low <= row->low && high >= row->high && high <= row->high,
 		"the schema has the range of %s", row->name);
 }
 
 static void test_profile_schema(void)
 {
-	cJSON *schema = read_schema("CORDON_BUILD", "profile.schema.json");
-	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties"), *property;
+	struct json_slice schema = read_schema("CORDON_BUILD", "profile.schema.json"),
+			  properties = json_get(schema, "properties"), property;
 	int known = 0;
 
-	ok(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(schema, "additionalProperties")),
+	ok(json_kind(json_get(schema, "additionalProperties")) == JSON_FALSE,
 		"the schema refuses unknown keys");
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 		const char *type;
 
-		property = cJSON_GetObjectItemCaseSensitive(properties, row->name);
+		property = json_get(properties, row->name);
 		if (row->commands & NOT_IN_PROFILE) {
-			ok(!property, "the schema leaves %s out", row->name);
+			ok(!property.text, "the schema leaves %s out", row->name);
 			continue;
 		}
-		if (!ok(property != NULL, "the schema has %s", row->name))
+		if (!ok(property.text != NULL, "the schema has %s", row->name))
 			continue;
 		known++;
 		type = schema_type(row);
 		if (type) /* env has two forms */
-			is_str(cJSON_GetStringValue(
-				       cJSON_GetObjectItemCaseSensitive(property, "type")),
-				type, "and its type");
+			ok(json_is(json_get(property, "type"), type), "and its type");
 		if (strcmp(type ? type : "", "number") == 0 ||
 			strcmp(type ? type : "", "integer") == 0)
 			check_range(row, property);
 	}
-	is_int(cJSON_GetArraySize(properties), known, "and nothing else");
-	cJSON_Delete(schema);
+	is_int(count_members(properties), known, "and nothing else");
 }
 
 static void test_record_schema(void)
 {
-	cJSON *schema = read_schema("CORDON_SOURCE", "record.schema.json");
-	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
-	const cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
-	int always = 0;
+	struct json_slice schema = read_schema("CORDON_SOURCE", "record.schema.json"),
+			  properties = json_get(schema, "properties"),
+			  required = json_get(schema, "required"), key, value;
+	size_t at = 0, in = 0;
 
-	is_int(cJSON_GetArraySize(properties), field_text_count,
+	is_int(count_members(properties), field_text_count,
 		"the record schema has as many fields as the manual");
 	for (size_t i = 0; i < field_text_count; i++) {
-		const cJSON *property = cJSON_GetArrayItem(properties, (int)i);
-
-		is_str(property ? property->string : NULL, field_texts[i].name,
-			"in the same order");
+		ok(json_next(properties, &at, &key, &value) &&
+				json_key_is(key, field_texts[i].name),
+			"in the same order: %s", field_texts[i].name);
 		if (field_texts[i].always)
-			is_str(cJSON_GetStringValue(cJSON_GetArrayItem(required, always++)),
-				field_texts[i].name, "the required ones too");
+			ok(json_item(required, &in, &value) && json_is(value, field_texts[i].name),
+				"the required ones too");
 	}
-	is_int(cJSON_GetArraySize(required), always, "and nothing else is required");
-	cJSON_Delete(schema);
+	ok(!json_item(required, &in, &value), "and nothing else is required");
 }
 
 int main(void)
