@@ -224,8 +224,8 @@ void record_write_calls(const struct refused_calls *c, struct json_writer *w)
 static const char *const SCRATCH_DIFFERS[] = {
 	"rename(2) of a directory that the host has is EXDEV; mv copies it instead",
 	"a file with several names: a change by one name is not seen by the others",
-	"the first change of a file, also of its mode or times alone, copies it whole: that takes "
-	"--workspace-size, and counts against --fsize",
+	("the first change of a file, also of its mode or times alone, copies it whole: that takes "
+	 "--workspace-size, and counts against --fsize"),
 };
 
 const char *record_allows_call(const struct record *r, const char *call)
