@@ -10,10 +10,10 @@
 
 #include "isolate/base/json_read.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "isolate/base/json_decimal.h"
 
 void json_canonical_string(struct buffer *out, const char *bytes, size_t length)
 {
@@ -42,6 +42,25 @@ static int compare_keys(const void *a, const void *b, void *nodes)
 	const struct json_node *all = nodes;
 
 	return json_tree_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
+}
+
+/* Integers beyond 64 bits stay as they are written: that is their one form. */
+static void write_number(struct json_slice value, struct buffer *out)
+{
+	struct json_number number = json_read_number(value);
+	bool is_integer = true;
+
+	for (size_t i = 0; i < value.length; i++)
+		is_integer &=
+			value.text[i] == '-' || (value.text[i] >= '0' && value.text[i] <= '9');
+	if (number.is_whole)
+		buffer_printf(out, "%" PRId64, number.whole);
+	else if (is_integer)
+		buffer_add(out, value.text, value.length);
+	else if (fabs(number.real) >= 0x1p53)
+		buffer_printf(out, "%.0f", number.real);
+	else
+		buffer_printf(out, "%.17g", number.real);
 }
 
 static void write_node(const struct json_tree *t, uint32_t index, bool normal, struct buffer *out);
@@ -86,9 +105,7 @@ static void write_node(const struct json_tree *t, uint32_t index, bool normal, s
 		}
 		buffer_add(out, "]", 1);
 	} else if (node->kind == JSON_NUMBER && normal) {
-		struct decimal d = decimal_read(node->raw.text, node->raw.length);
-
-		decimal_normal(&d, out);
+		write_number(node->raw, out);
 	} else {
 		buffer_add(out, node->raw.text, node->raw.length);
 	}

@@ -12,8 +12,10 @@
 
 #include "isolate/base/json_read.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,6 +332,25 @@ double json_double(struct json_slice value, double otherwise)
 	if (c)
 		freelocale(c);
 	return end == text ? otherwise : number;
+}
+
+struct json_number json_read_number(struct json_slice value)
+{
+	struct json_number number = { .real = json_double(value, NAN) };
+	char text[24] = "";
+
+	assert(json_kind(value) == JSON_NUMBER);
+	if (value.length < sizeof text)
+		memcpy(text, value.text, value.length);
+	if (strspn(text, "-0123456789") == value.length) {
+		errno = 0;
+		number.whole = strtoll(text, NULL, 10);
+		number.is_whole = errno == 0;
+	} else if (fabs(number.real) <= 0x1p53 && (double)(int64_t)number.real == number.real) {
+		number.whole = (int64_t)number.real;
+		number.is_whole = true;
+	}
+	return number;
 }
 
 int64_t json_time(struct json_slice value)

@@ -94,6 +94,15 @@ int64_t json_int(struct json_slice value, int64_t otherwise);
 /* A number as the nearest double, whatever the locale, or `otherwise`. */
 double json_double(struct json_slice value, double otherwise);
 
+/* A number, exact where it is a whole number of 64 bits, however it is written (1, 1.0, 10e-1). */
+struct json_number {
+	bool is_whole;
+	int64_t whole;
+	double real; /* the nearest double, of either */
+};
+
+struct json_number json_read_number(struct json_slice value);
+
 /* A string with a time as events have it (RFC 3339 in UTC), in nanoseconds since 1970, or 0. */
 int64_t json_time(struct json_slice value);
 
@@ -153,8 +162,8 @@ int json_tree_compare(const struct json_node *a, const struct json_node *b);
 void json_tree_canonical(const struct json_tree *t, uint32_t node, struct buffer *out);
 
 /*
- * The same with every number in the form that equal numbers share (json_decimal.h): equal values,
- * and only they, have equal texts. It is no JSON.
+ * The same with every number in one form, so that equal values have equal texts: 1, 1.0 and 10e-1
+ * are 1. Numbers that json_read_number cannot tell apart are equal, but for long integers.
  */
 void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *out);
 

@@ -13,7 +13,9 @@
 
 #include "isolate/tools/schema.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,16 +120,15 @@ static bool check_types(struct check *c, const struct schema *s, const struct js
 {
 	static const char *const NAMES[] = { "null", "boolean", "boolean", "number", "string",
 		"array", "object" };
-	struct decimal d;
+	struct json_number number;
 
 	(void)node;
 	if (!s->types || (s->types & 1u << value->kind))
 		return true;
 	if (value->kind == JSON_NUMBER && (s->types & TYPE_INTEGER)) {
-		d = decimal_read(value->raw.text, value->raw.length);
-		if (decimal_is_integer(&d))
-			return true;
-		return wrong(c, p, "must be a whole number");
+		number = json_read_number(value->raw);
+		return number.is_whole || fabs(number.real) >= 0x1p53 ||
+			wrong(c, p, "must be a whole number");
 	}
 	for (unsigned kind = 0; kind <= JSON_OBJECT; kind++)
 		if (s->types == 1u << kind || (kind == JSON_TRUE && s->types == TYPE_BOOLEAN))
@@ -171,6 +172,28 @@ static bool check_values(struct check *c, const struct schema *s, const struct j
 	return good;
 }
 
+static int compare_numbers(struct json_number a, struct json_number b)
+{
+	if (a.is_whole && b.is_whole)
+		return (a.whole > b.whole) - (a.whole < b.whole);
+	return (a.real > b.real) - (a.real < b.real);
+}
+
+/*
+ * Fractions are rounded to doubles, and so is their product: as good as a multiple is a value that
+ * differs by no more than that.
+ */
+static bool is_multiple(struct json_number value, struct json_number divisor)
+{
+	double times = nearbyint(value.real / divisor.real);
+
+	if (value.is_whole && divisor.is_whole)
+		return value.whole % divisor.whole == 0;
+	if (fabs(times) >= 0x1p53)
+		return fpclassify(fmod(value.real, divisor.real)) == FP_ZERO;
+	return fabs(times * divisor.real - value.real) <= 2 * DBL_EPSILON * fabs(value.real);
+}
+
 static bool check_number(struct check *c, const struct schema *s, const struct json_node *value,
 	uint32_t node, const struct place *p)
 {
@@ -184,22 +207,21 @@ static bool check_number(struct check *c, const struct schema *s, const struct j
 		{ &s->above, 1, 1, "is not above the exclusive minimum" },
 		{ &s->below, -1, -1, "is not below the exclusive maximum" },
 	};
-	struct decimal d;
+	struct json_number number;
 	bool good = true;
 
 	(void)node;
 	if (value->kind != JSON_NUMBER)
 		return true;
-	d = decimal_read(value->raw.text, value->raw.length);
+	number = json_read_number(value->raw);
 	for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-		int order = ROWS[i].bound->present ? decimal_compare(&d, &ROWS[i].bound->value)
+		int order = ROWS[i].bound->present ? compare_numbers(number, ROWS[i].bound->value)
 						   : ROWS[i].low;
 
-		order = (order > 0) - (order < 0);
 		if (order < ROWS[i].low || order > ROWS[i].high)
 			good = wrong(c, p, "%s", ROWS[i].words);
 	}
-	if (s->divisor.present && !decimal_is_multiple(&d, &s->divisor.value))
+	if (s->divisor.present && !is_multiple(number, s->divisor.value))
 		good = wrong(c, p, "is not a multiple of what it must be a multiple of");
 	return good;
 }

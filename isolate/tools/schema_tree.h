@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isolate/base/json_decimal.h"
 #include "isolate/base/json_read.h"
 
 /* Bits: 1 << enum json_kind, true and false together, and one for whole numbers. */
@@ -44,7 +43,7 @@ struct schema_names { /* sorted */
 
 struct schema_bound {
 	bool present;
-	struct decimal value;
+	struct json_number value;
 };
 
 struct schema {

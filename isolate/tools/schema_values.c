@@ -149,7 +149,7 @@ int schema_read_NUMBER(
 	if (value->kind != JSON_NUMBER)
 		return schema_refuse(r, p, "must be a number");
 	bound->present = true;
-	bound->value = decimal_read(value->raw.text, value->raw.length);
+	bound->value = json_read_number(value->raw);
 	return 0;
 }
 
@@ -158,29 +158,20 @@ int schema_read_DIVISOR(
 {
 	if (schema_read_NUMBER(r, node, p, bound) < 0)
 		return -1;
-	if (bound->value.sign <= 0 || bound->value.count > DECIMAL_DIVISOR_DIGITS)
-		return schema_refuse(r, p, "must be greater than 0 and have at most %d digits",
-			DECIMAL_DIVISOR_DIGITS);
-	return 0;
+	return bound->value.real > 0 ? 0 : schema_refuse(r, p, "must be greater than 0");
 }
 
 int schema_read_COUNT(
 	struct reading *r, uint32_t node, const struct schema_place *p, uint64_t *count)
 {
 	const struct json_node *value = schema_node(r, node);
-	struct decimal d = value->kind == JSON_NUMBER
-		? decimal_read(value->raw.text, value->raw.length)
-		: (struct decimal){ .sign = -1 };
-	const char *at = d.digits;
+	struct json_number number = { .is_whole = false };
 
-	if (d.sign < 0 || !decimal_is_integer(&d) || d.point > 15)
+	if (value->kind == JSON_NUMBER)
+		number = json_read_number(value->raw);
+	if (!number.is_whole || number.whole < 0 || number.whole > INT64_C(1000000000000000))
 		return schema_refuse(r, p, "must be a whole number from 0 to 10^15");
-	*count = 0;
-	for (int64_t i = 0; d.sign > 0 && i < d.point; i++) {
-		if (i < d.count && *at == '.')
-			at++;
-		*count = *count * 10 + (uint64_t)(i < d.count ? *at++ - '0' : 0);
-	}
+	*count = (uint64_t)number.whole;
 	return 0;
 }
 
