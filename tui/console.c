@@ -18,6 +18,7 @@
 
 #include "tui/draw/lines.h"
 #include "tui/views/views.h"
+#include "isolate/base/clock.h"
 
 #define QUESTION_PAUSE_MS 300
 
@@ -35,10 +36,7 @@ const struct view *const views[VIEW_COUNT] = {
 
 int64_t console_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return clock_now_us() / 1000;
 }
 
 int64_t console_wall_ns(const struct console *c)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "isolate/base/text.h"
+#include "isolate/base/io.h"
 
 #define DEEPEST 128
 #define MOVED_MOST 1000000u /* names that are tried */
@@ -33,7 +34,7 @@ static int copy_bytes(int from, int to, uint64_t most)
 	char block[65536];
 
 	for (uint64_t done = 0;;) {
-		ssize_t got = read(from, block, sizeof block), at = 0;
+		ssize_t got = read(from, block, sizeof block);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -44,15 +45,8 @@ static int copy_bytes(int from, int to, uint64_t most)
 			errno = EFBIG;
 			return -1;
 		}
-		while (at < got) {
-			ssize_t wrote = write(to, block + at, (size_t)(got - at));
-
-			if (wrote < 0 && errno == EINTR)
-				continue;
-			if (wrote <= 0)
-				return -1;
-			at += wrote;
-		}
+		if (write_all(to, block, (size_t)got) < 0)
+			return -1;
 	}
 }
 

@@ -11,6 +11,7 @@
 #endif
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/commands/remote.h"
 
 #include <errno.h>
@@ -46,18 +47,8 @@ void follow_close(struct follow *f)
 
 static void write_line(struct follow *f, const char *text, size_t length)
 {
-	while (f->fd >= 0 && length > 0 && !f->error) {
-		ssize_t wrote = write(f->fd, text, length);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			f->error = wrote < 0 ? errno : EIO;
-			break;
-		}
-		text += wrote;
-		length -= (size_t)wrote;
-	}
+	if (f->fd >= 0 && !f->error && write_all(f->fd, text, length) < 0)
+		f->error = errno;
 	f->lost += f->error != 0;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/base/error.h"
 #include "isolate/base/text.h"
 #include "isolate/commands/manual_tables.h"
@@ -232,25 +233,17 @@ void help_version(struct buffer *out)
 /* Writes the text to standard output and frees it. Returns the exit status. */
 static int print(struct buffer *text)
 {
-	size_t at = 0;
 	int status = STATUS_FAILED;
 
 	if (text->failed) {
 		fputs("cordon: no memory for the help\n", stderr);
 		goto out;
 	}
-	while (at < text->length) {
-		ssize_t sent = TEMP_FAILURE_RETRY(
-			write(STDOUT_FILENO, text->data + at, text->length - at));
-
-		if (sent < 0) {
-			fprintf(stderr, "cordon: standard output cannot be written: %s\n",
-				error_errno_name(errno));
-			goto out;
-		}
-		at += (size_t)sent;
-	}
-	status = 0;
+	if (write_all(STDOUT_FILENO, text->data, text->length) == 0)
+		status = 0;
+	else
+		fprintf(stderr, "cordon: standard output cannot be written: %s\n",
+			error_errno_name(errno));
 out:
 	buffer_free(text);
 	return status;

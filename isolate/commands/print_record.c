@@ -16,36 +16,20 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_read.h"
 #include "isolate/base/text.h"
 
 int answer_line(const struct buffer *text)
 {
-	static const char newline = '\n';
-	const struct {
-		const char *bytes;
-		size_t length;
-	} parts[] = { { text->data, text->length }, { &newline, 1 } };
-
 	if (text->failed)
 		return EXIT_FAILED;
-	for (size_t i = 0; i < 2; i++)
-		for (size_t at = 0; at < parts[i].length;) {
-			ssize_t wrote =
-				write(STDOUT_FILENO, parts[i].bytes + at, parts[i].length - at);
-
-			if (wrote < 0 && errno == EINTR)
-				continue;
-			if (wrote <= 0) {
-				fprintf(stderr,
-					"cordon: the answer could not be written to standard "
-					"output\n");
-				return EXIT_FAILED;
-			}
-			at += (size_t)wrote;
-		}
-	return EXIT_OK;
+	if (write_all(STDOUT_FILENO, text->data, text->length) == 0 &&
+		write_all(STDOUT_FILENO, "\n", 1) == 0)
+		return EXIT_OK;
+	fprintf(stderr, "cordon: the answer could not be written to standard output\n");
+	return EXIT_FAILED;
 }
 
 static void answer_failure_record(const struct error *err)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/commands/print_record.h"
 #include "isolate/commands/remote.h"
 #include "isolate/base/locate.h"
@@ -46,22 +47,12 @@ static void write_envelope(
 static int hand_over(const struct buffer *text, struct error *err)
 {
 	int file = memfd_create("watch", 0);
-	size_t at = 0;
 
-	while (file >= 0 && at < text->length) {
-		ssize_t wrote = write(file, text->data + at, text->length - at);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			break;
-		at += (size_t)wrote;
-	}
 	/*
 	 * dup2(2) clears the flag that would close it; a file that has the number already never had
 	 * it.
 	 */
-	if (file < 0 || at < text->length ||
+	if (file < 0 || write_all(file, text->data, text->length) < 0 ||
 		(file != WATCH_REQUEST && dup2(file, WATCH_REQUEST) < 0))
 		return error_set(
 			err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping what is to be watched");

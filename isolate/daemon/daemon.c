@@ -24,17 +24,10 @@
 #include "isolate/daemon/job.h"
 #include "isolate/daemon/control_socket.h"
 #include "isolate/sandbox/cgroup.h"
+#include "isolate/base/clock.h"
 
 #define STOP_S 10
 #define ACCEPTS_AT_ONCE 16
-
-int64_t server_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 void server_publish(struct server *s)
 {
@@ -160,7 +153,7 @@ static void close_all(struct server *s, bool passed)
 
 int server_run(const struct server_options *options, struct error *err)
 {
-	struct server s = { .options = options, .listener = -1, .started_us = server_now_us() };
+	struct server s = { .options = options, .listener = -1, .started_us = clock_now_us() };
 	bool passed = false;
 	int status;
 

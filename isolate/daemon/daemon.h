@@ -77,7 +77,4 @@ void server_check_stop(struct server *s);
 /* Writes what was published to the log and shows it to the subscribers. */
 void server_publish(struct server *s);
 
-/* CLOCK_MONOTONIC in microseconds. */
-int64_t server_now_us(void);
-
 #endif

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/base/clock.h"
 #include "isolate/base/cleanup.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/trace.h"
@@ -198,7 +199,7 @@ static void publish_end(struct job *j, const char *sentence, const char *failure
 		emit_text(e, EVENT_FIELD_FAILURE, failure);
 	if (j->end_cause != END_BY_ITSELF)
 		emit_text(e, EVENT_FIELD_ENDED_BY, end_cause_words[j->end_cause]);
-	emit_duration(e, EVENT_FIELD_DURATION, server_now_us() - j->begun_us);
+	emit_duration(e, EVENT_FIELD_DURATION, clock_now_us() - j->begun_us);
 	emit_words(e, EVENT_FIELD_OBSERVED, NULL, 0);
 	emit_number(e, EVENT_FIELD_LOST, 0);
 	publish_own(j, e);
@@ -415,7 +416,7 @@ static void start_next(struct server *s)
 		--*counter(j);
 		j->state = JOB_RUNS;
 		++*counter(j);
-		j->begun_us = server_now_us();
+		j->begun_us = clock_now_us();
 		if (start(j) == 0)
 			continue;
 		answer(j, "no worker could be started for this execution");
@@ -480,7 +481,7 @@ struct job *job_new(struct server *s, struct connection *owner, unsigned uid,
 	j->is_errand = is_errand;
 	j->is_detached = !owner && !is_errand;
 	j->request = j->answer = j->channel = j->pidfd = -1;
-	j->begun_us = server_now_us();
+	j->begun_us = clock_now_us();
 	memcpy(j->streams, streams, sizeof j->streams);
 	snprintf(j->request_id, sizeof j->request_id, "%s", r->id);
 	snprintf(j->id, sizeof j->id, "%s", name.execution_id);
@@ -564,7 +565,7 @@ void job_list(const struct server *s, struct buffer *out)
 		json_key(&w, "supervisor");
 		json_integer(&w, j->pid);
 		json_key(&w, "elapsed_ms");
-		json_integer(&w, (server_now_us() - j->begun_us) / 1000);
+		json_integer(&w, (clock_now_us() - j->begun_us) / 1000);
 		json_key(&w, "attached");
 		json_bool(&w, j->owner != NULL);
 		json_close_object(&w);

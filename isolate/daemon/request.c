@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/clock.h"
 #include "isolate/base/cleanup.h"
 #include "isolate/base/trace.h"
 #include "isolate/daemon/connection.h"
@@ -341,7 +342,7 @@ void request_info(const struct server *s, struct buffer *out)
 	} numbers[] = {
 		{ "pid", getpid() },
 		{ "schema", EVENTS_SCHEMA },
-		{ "uptime_ms", (server_now_us() - s->started_us) / 1000 },
+		{ "uptime_ms", (clock_now_us() - s->started_us) / 1000 },
 		{ "next", (int64_t)bus_next(s->bus) },
 		{ "oldest", (int64_t)bus_oldest(s->bus) },
 		{ "malformed", (int64_t)bus_malformed(s->bus) },

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/base/failure_record.h"
 #include "isolate/base/json_read.h"
 #include "isolate/daemon/protocol.h"
@@ -348,20 +349,6 @@ static int execute(struct work *w)
 	return tier->execute(&w->options, &w->run, &streams, w->flags, &w->result, &w->error);
 }
 
-static int write_answer(const struct buffer *answer)
-{
-	for (size_t at = 0; !answer->failed && at < answer->length;) {
-		ssize_t wrote = write(WORKER_ANSWER, answer->data + at, answer->length - at);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return 1;
-		at += (size_t)wrote;
-	}
-	return answer->failed;
-}
-
 /* Dies with the daemon; gone already is the same as dying now. */
 static int tie_to_daemon(void)
 {
@@ -400,7 +387,7 @@ int worker_main(void)
 		buffer_printf(&answer, "%c", WORKER_FAILURE);
 		failure_record_write(&w.error, &answer);
 	}
-	status = write_answer(&answer);
+	status = answer.failed || write_all(WORKER_ANSWER, answer.data, answer.length) < 0;
 	buffer_free(&answer);
 	options_free(&w.options);
 	record_free(&w.result);

@@ -27,6 +27,8 @@
 #include "fs/export/workspace.h"
 #include "isolate/init/mounts.h"
 #include "isolate/init/privileges.h"
+#include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 
 static const char *const DEVICES[] = { "null", "zero", "full", "random", "urandom", "tty" };
 #define DEVICE_COUNT (sizeof DEVICES / sizeof *DEVICES)
@@ -175,34 +177,21 @@ static int take_from_view(const struct plan *p, const struct plan_bind *bind, st
 static int make_file(
 	int root, const char *path, const char *content, size_t length, struct error *err)
 {
+	_cleanup_close_ int parent = -1, fd = -1;
 	const char *name;
-	int parent, fd;
 
 	path += strspn(path, "/");
 	parent = mounts_open_parent(root, path, &name, err);
 	if (parent < 0)
 		return -1;
 	fd = openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
-	close(parent);
 	if (fd < 0)
 		return error_set(
 			err, FAILURE_MOUNT_DENIED, errno, "making the file /%s inside", path);
-	while (length > 0) {
-		ssize_t wrote = write(fd, content, length);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno,
-				"writing the file /%s inside", path);
-			close(fd);
-			return -1;
-		}
-		content += wrote;
-		length -= (size_t)wrote;
-	}
-	close(fd);
-	return 0;
+	return write_all(fd, content, length) < 0
+		? error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "writing the file /%s inside",
+			  path)
+		: 0;
 }
 
 /* Directories, links and devices that every root has. */

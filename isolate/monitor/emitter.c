@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate/base/clock.h"
 #include "isolate/base/text.h"
 
 #define MOST_WAITING (16u << 20)
@@ -479,18 +480,10 @@ uint64_t emitter_lost(const struct emitter *e)
 	return e->lost;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 uint64_t emitter_close(struct emitter *e, int *error)
 {
 	struct pollfd out = { e ? e->fd : -1, POLLOUT, 0 };
-	int64_t until = now_ms() + EMITTER_LAST_MS;
+	int64_t until = clock_now_us() / 1000 + EMITTER_LAST_MS;
 	uint64_t lost;
 
 	if (error)
@@ -498,7 +491,7 @@ uint64_t emitter_close(struct emitter *e, int *error)
 	if (!e)
 		return 0;
 	emit_flush(e);
-	while (e->fd >= 0 && emitter_is_waiting(e) && now_ms() < until &&
+	while (e->fd >= 0 && emitter_is_waiting(e) && clock_now_us() / 1000 < until &&
 		poll(&out, 1, EMITTER_PATIENCE_MS) > 0)
 		emit_flush(e);
 	lost = e->lost + (e->fd >= 0 ? waiting_lines(e) : 0);

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate/base/clock.h"
 #include "isolate/base/text.h"
 
 #define ANSWER_MS 10000
@@ -299,23 +300,15 @@ static int is_script(const char *path, struct error *err)
 	return result;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Returns the length, or -1 when it took too long or was too much. */
 static ssize_t read_answer(int fd, char *text, size_t size)
 {
-	int64_t deadline = now_ms() + ANSWER_MS;
+	int64_t deadline = clock_now_us() / 1000 + ANSWER_MS;
 	size_t length = 0;
 
 	while (length < size - 1) {
 		struct pollfd ready = { fd, POLLIN, 0 };
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_now_us() / 1000;
 		ssize_t got;
 
 		if (left <= 0 || poll(&ready, 1, (int)left) <= 0)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "fs/export/workspace.h"
 #include "isolate/base/trace.h"
 #include "isolate/base/locate.h"
@@ -119,25 +120,11 @@ static int python_for(const struct sandbox_request *in, struct plan_builder *b,
  */
 static int memory_file(const void *bytes, size_t length, struct error *err)
 {
-	int fd = memfd_create("script", MFD_CLOEXEC);
-	const char *at = bytes;
+	_cleanup_close_ int fd = memfd_create("script", MFD_CLOEXEC);
 
-	while (fd >= 0 && length > 0) {
-		ssize_t wrote = write(fd, at, length);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			close(fd);
-			fd = -1;
-			break;
-		}
-		at += wrote;
-		length -= (size_t)wrote;
-	}
-	if (fd < 0)
-		error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping the script");
-	return fd;
+	if (fd < 0 || write_all(fd, bytes, length) < 0)
+		return error_set(err, FAILURE_RESOURCES_EXHAUSTED, errno, "keeping the script");
+	return steal_fd(&fd);
 }
 
 static int plan_build_script(const struct sandbox_request *in, struct plan_builder *b,

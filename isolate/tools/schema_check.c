@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "isolate/tools/schema_tree.h"
+#include "isolate/base/clock.h"
 
 #define STEPS_MAX 5000000
 #define CLOCK_STEPS 1024 /* between two looks at the clock */
@@ -83,14 +84,6 @@ __attribute__((format(printf, 3, 4))) static bool wrong(
 	return false;
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* Counts work, and looks at the clock now and then. Returns whether it may go on. */
 static bool charge(struct check *c, uint64_t steps)
 {
@@ -98,7 +91,7 @@ static bool charge(struct check *c, uint64_t steps)
 
 	c->steps += steps;
 	return c->steps <= STEPS_MAX &&
-		(before / CLOCK_STEPS == c->steps / CLOCK_STEPS || now_us() < c->until_us);
+		(before / CLOCK_STEPS == c->steps / CLOCK_STEPS || clock_now_us() < c->until_us);
 }
 
 /* Returns false, and says so once, when there was too much work. */
@@ -502,7 +495,7 @@ int schema_check(const struct schema_set *s, const struct json_tree *document, d
 	struct buffer *why)
 {
 	struct check c = {
-		.tree = document, .why = why, .until_us = now_us() + (int64_t)(seconds * 1e6)
+		.tree = document, .why = why, .until_us = clock_now_us() + (int64_t)(seconds * 1e6)
 	};
 	const struct place root = { NULL, NULL, 0 };
 	bool good;

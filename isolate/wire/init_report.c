@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "isolate/wire/limits.h"
+#include "isolate/base/clock.h"
 #include "isolate/base/message.h"
 
 _Static_assert(sizeof(struct report) == 56 + 40 + 256, "a report has no padding");
@@ -31,8 +32,7 @@ void report_stamp(struct report *r)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	r->at_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	r->at_us = (uint64_t)clock_now_us();
 	clock_gettime(CLOCK_REALTIME, &now);
 	r->time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

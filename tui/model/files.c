@@ -17,23 +17,10 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
+#include "isolate/base/io.h"
 #include "isolate/base/text.h"
 #include "tui/model/console.h"
 #include "isolate/base/json_read.h"
-
-static bool write_all(int fd, const struct buffer *text)
-{
-	for (size_t at = 0; at < text->length;) {
-		ssize_t wrote = write(fd, text->data + at, text->length - at);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return false;
-		at += (size_t)wrote;
-	}
-	return true;
-}
 
 static bool write_file(struct console *c, const char *path, const struct buffer *text, int flags)
 {
@@ -50,7 +37,7 @@ static bool write_file(struct console *c, const char *path, const struct buffer 
 			shown, error_errno_name(errno));
 		return false;
 	}
-	good = write_all(fd, text);
+	good = write_all(fd, text->data, text->length) == 0;
 	if (close(fd) != 0 || !good) {
 		console_say(c, STYLE_DENY, "%s: %s", shown, error_errno_name(errno));
 		return false;
