@@ -56,8 +56,8 @@ bool console_new(struct console *c, const struct tui_options *options, struct bu
 		.answer = answer,
 		.link = { .fd = -1,
 			.owner = c,
-			.on_connected = feed_connected,
-			.on_event = feed_event },
+			.on_connected = console_connected,
+			.on_event = console_event },
 		.cells = CELLS_INIT,
 		.stack = { VIEW_RUNS },
 		.depth = 1,
@@ -186,7 +186,7 @@ static void end_watched(struct console *c, const char *text)
 	(void)text;
 	c->leaving = true;
 	if (run)
-		feed_control(c, "sandbox.kill", run->id);
+		console_control_run(c, "sandbox.kill", run->id);
 	else
 		c->quit = true;
 }
@@ -261,7 +261,7 @@ static void search_dropped(struct console *c, const char *text)
 static void kill_run(struct console *c, const char *text)
 {
 	(void)text;
-	feed_control(c, "sandbox.kill", c->acted_id);
+	console_control_run(c, "sandbox.kill", c->acted_id);
 }
 
 static void act_on_run(struct console *c, enum action action)
@@ -276,7 +276,7 @@ static void act_on_run(struct console *c, enum action action)
 		return;
 	}
 	if (action == ACTION_PAUSE) {
-		feed_control(
+		console_control_run(
 			c, run->state == RUN_PAUSED ? "sandbox.resume" : "sandbox.pause", run->id);
 		return;
 	}
@@ -388,7 +388,7 @@ void console_act(struct console *c, enum action action)
 	case ACTION_REDRAW:
 		c->redraw = true;
 		c->list_wanted = true;
-		feed_ask_tools(c);
+		console_ask_tools(c);
 		return;
 	default:
 		views[console_view(c)]->act(c, action, console_rows(c));

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop on a terminal: waits for keys, the daemon and signals, and draws.
+ * The start of the console, and its loop on a terminal: poll(2) for keys, the daemon and signals,
+ * then draw.
  *
- * Nothing ticks. Without an event, a key or a signal the process sleeps for as long as it takes.
- * While events flow a picture is drawn at most 25 times a second; a key is answered at once. What
- * is read of the connection in one turn is bounded, so keys are never more than that away. Signals
- * come as reads (signalfd), so nothing happens in a handler.
+ * There is no periodic timer: without an event, a key or a signal the process sleeps until a
+ * request is due. While events come a picture is drawn at most 25 times a second; a key is answered
+ * at once. One turn reads a bounded part of the connection, so that keys wait no longer than that.
+ * Signals come as reads of a signalfd(2), so no handler runs.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "tui/model/console.h"
+#include "tui/tui.h"
 
 #define FRAME_MS 40
 
 struct turn {
 	int signals;
 	int64_t drawn_ms; /* when the last picture was */
-	bool at_once;     /* a key wants its answer */
+	bool at_once;     /* draw now: a key was typed */
 	int ended_by;     /* a signal that ends the console */
 	bool stalled;     /* a picture waits for the terminal */
 };
@@ -98,11 +103,11 @@ static void draw(struct console *c, struct turn *t, int64_t now)
 	t->at_once = false;
 }
 
-/* Until when there is nothing to do, in milliseconds; -1: for ever. */
-static int patience(const struct console *c, const struct turn *t, int64_t now)
+/* The timeout of poll(2) in milliseconds; -1: none. */
+static int timeout(const struct console *c, const struct turn *t, int64_t now)
 {
 	int least = link_timeout(&c->link, now);
-	int64_t waits[2] = { -1, feed_patience(c, now) };
+	int64_t waits[2] = { -1, console_due_ms(c, now) };
 
 	if (c->dirty && !t->stalled)
 		waits[0] = t->at_once || t->drawn_ms + FRAME_MS <= now
@@ -131,7 +136,7 @@ static void turn(struct console *c, struct turn *t)
 		{ t->stalled ? STDOUT_FILENO : -1, POLLOUT, 0 } };
 	int64_t now = console_now_ms();
 
-	if (poll(ready, 4, patience(c, t, now)) < 0 && errno != EINTR)
+	if (poll(ready, 4, timeout(c, t, now)) < 0 && errno != EINTR)
 		c->quit = true;
 	now = console_now_ms();
 	if (ready[1].revents)
@@ -142,7 +147,7 @@ static void turn(struct console *c, struct turn *t)
 		link_step(&c->link, now);
 	notice_loss(c);
 	if (!c->lost)
-		feed_ask_wanted(c, now);
+		console_ask_wanted(c, now);
 	if (c->suspend && !c->quit)
 		suspend(c);
 	t->stalled = c->dirty && !screen_takes();
@@ -177,11 +182,46 @@ int loop_screen(struct console *c, struct error *err)
 	}
 	if (t.signals >= 0)
 		close(t.signals);
-	/* A signal that came again while this went on is not lost. */
+	/* A signal that came meanwhile is delivered now. */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (t.ended_by) {
 		signal(t.ended_by, SIG_DFL);
 		raise(t.ended_by);
 	}
+	return status;
+}
+
+/* ---- starting and ending the console ---- */
+
+int tui_run(const struct tui_options *options, struct buffer *answer, struct error *err)
+{
+	struct console *c = calloc(1, sizeof *c);
+	int status = -1;
+
+	/*
+	 * Only how characters are written and how wide they are: numbers and messages stay as they
+	 * are.
+	 */
+	setlocale(LC_CTYPE, "");
+	if (!c || !console_new(c, options, answer)) {
+		error_set(
+			err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "keeping events for the console");
+		goto out;
+	}
+	c->cells.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	if (options->fd >= 0)
+		link_adopt(&c->link, options->fd);
+	else if (link_open(&c->link, options->socket, err) < 0)
+		goto out;
+	if (options->script)
+		status = loop_script(c, err);
+	else if (options->plain || !screen_is_possible())
+		status = loop_plain(c, err);
+	else
+		status = loop_screen(c, err);
+out:
+	if (c)
+		console_free(c);
+	free(c);
 	return status;
 }

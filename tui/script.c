@@ -39,7 +39,7 @@ static bool is_met(struct console *c, const struct wait *w)
 	if (w->settled)
 		console_draw(c);
 	if (w->settled)
-		return c->link.fd >= 0 && !link_is_asking(&c->link) && feed_has_tools(c);
+		return c->link.fd >= 0 && !link_is_asking(&c->link) && console_has_tools(c);
 	if (!w->text)
 		return log_total(c->log) >= w->events;
 	console_draw(c);
@@ -57,9 +57,9 @@ static int wait_for(struct console *c, const struct wait *w, unsigned line, stru
 	while (!is_met(c, w)) {
 		struct pollfd ready = { c->link.fd, link_wants(&c->link), 0 };
 		int timeout = link_timeout(&c->link, console_now_ms()),
-		    feed = feed_patience(c, console_now_ms());
+		    due = console_due_ms(c, console_now_ms());
 
-		timeout = timeout < 0 || (feed >= 0 && feed < timeout) ? feed : timeout;
+		timeout = timeout < 0 || (due >= 0 && due < timeout) ? due : timeout;
 		now = console_now_ms();
 		if (now >= end)
 			return w->text
@@ -77,7 +77,7 @@ static int wait_for(struct console *c, const struct wait *w, unsigned line, stru
 				: (int)(end - now > 100 ? 100 : end - now));
 		link_step(&c->link, console_now_ms());
 		c->lost = c->link.fd < 0;
-		feed_ask_wanted(c, console_now_ms());
+		console_ask_wanted(c, console_now_ms());
 	}
 	return 0;
 }

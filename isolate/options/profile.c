@@ -3,9 +3,9 @@
  * Profiles: a set of options as one JSON object.
  *
  * The text passes the strict gate first (no duplicate keys, no invalid UTF-8, no U+0000, bounded in
- * size and depth), so that it means what any other reader would take it for. Keys are the long names of the
- * option table, and their JSON type follows from the option's kind; profile.schema.json, for
- * editors, is made from the same table.
+ * size and depth), so that it means the same to any reader. Keys are the long names of the option
+ * table, and their JSON type follows from the option's kind; profile.schema.json, for editors, is
+ * made from the same table.
  *
  * One profile may serve several commands. An option which the command at hand does not have is
  * checked like any other, and then left out; a key that no command knows is refused.

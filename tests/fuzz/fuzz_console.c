@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (json_gate_check(&GATE, event.text, event.length, reason, sizeof reason)) {
 			uint8_t key = key_count ? keys[lines % key_count] : 0;
 
-			feed_event(c, event);
+			console_event(c, event);
 			if (lines % 5 == 4)
 				cells_resize(&c->cells, key % 60, key % 130);
 			if (key % 11 == 3)

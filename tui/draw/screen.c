@@ -16,12 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
+#include "isolate/base/json_write.h"
+#include "isolate/base/text.h"
 #include "tui/draw/keys.h"
 #include "tui/draw/screen_crash.h"
-#include "tui/draw/screen_stderr.h"
 
 #define SIZE_MOST 1000 /* lines or columns */
 
@@ -52,6 +56,51 @@ static const struct {
 	[STYLE_FOUND] = { { -1, -1 }, A_REVERSE | A_BOLD },
 	[STYLE_PLOT] = { { COLOR_GREEN, COLOR_BLUE }, A_NORMAL },
 };
+
+/* ---- standard error while the screen is up ---- */
+
+/* A memory file takes any amount without a reader, so that no writer blocks. */
+
+#define STDERR_MOST 65536 /* bytes that are shown after the end, the last ones */
+
+static int stderr_before = -1, stderr_kept = -1;
+
+static void stderr_keep(void)
+{
+	stderr_kept = memfd_create("stderr", MFD_CLOEXEC);
+	if (stderr_kept < 0)
+		return;
+	fcntl(stderr_kept, F_SETFL, O_APPEND);
+	stderr_before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (stderr_before >= 0)
+		dup2(stderr_kept, STDERR_FILENO);
+}
+
+static void stderr_release(void)
+{
+	_cleanup_buffer_ struct buffer visible = BUFFER_INIT;
+	_cleanup_free_ char *text = malloc(STDERR_MOST);
+	struct stat st;
+	ssize_t got = 0;
+
+	if (stderr_before >= 0) {
+		dup2(stderr_before, STDERR_FILENO);
+		close(stderr_before);
+		if (text && fstat(stderr_kept, &st) == 0 && st.st_size > 0)
+			got = pread(stderr_kept, text, STDERR_MOST,
+				st.st_size > STDERR_MOST ? st.st_size - STDERR_MOST : 0);
+	}
+	if (got > 0) {
+		text_visible(&visible, text, (size_t)got, TEXT_LINES);
+		if (!visible.failed)
+			got = write(STDERR_FILENO, visible.data, visible.length);
+	}
+	if (stderr_kept >= 0)
+		close(stderr_kept);
+	stderr_before = stderr_kept = -1;
+}
+
+/* ---- the screen ---- */
 
 bool screen_is_possible(void)
 {
@@ -143,7 +192,7 @@ int screen_open(enum theme theme, struct error *err)
 	start_color();
 	use_default_colors();
 	screen_crash_arm();
-	screen_stderr_keep();
+	stderr_keep();
 	screen_theme(theme);
 	return 0;
 }
@@ -194,7 +243,7 @@ void screen_close(bool hurry)
 	S.fd = -1;
 	cells_free(&S.shown);
 	if (!takes_nothing)
-		screen_stderr_release();
+		stderr_release();
 }
 
 int screen_fd(void)

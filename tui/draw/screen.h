@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal: the only file that knows ncurses.
+ * The terminal: with screen_crash.c, all that knows ncurses.
  *
  * From screen_open to screen_close the terminal is in raw mode on its alternate screen, and
  * standard error goes to a memory file, whose text is shown (made visible) after the end. Whatever
- * ends the process puts the terminal back: a return, a signal that is asked for by the loop, and a
- * crash, whose handler does no more than write bytes that were prepared and set the mode that was
- * kept. KILL alone cannot be helped.
+ * ends the process puts the terminal back: a return, a signal that the loop reads, or a crash, whose
+ * handler only writes prepared bytes and sets the saved mode. SIGKILL alone leaves it as it is.
  */
 #ifndef CORDON_TUI_DRAW_SCREEN_H
 #define CORDON_TUI_DRAW_SCREEN_H

@@ -43,10 +43,11 @@ enum view_id {
 struct view {
 	enum where where;
 	const char *name; /* in the title line; "" for one that only opens over another */
-	/* or NULL; it becomes the one that is shown */
+	/* when it becomes the view that is shown; or NULL */
 	void (*enter)(struct console *c);
 	void (*draw)(struct console *c, int row, int rows);
-	bool (*act)(struct console *c, enum action action, int rows); /* false: not its business */
+	bool (*act)(struct console *c, enum action action,
+		int rows); /* false: the action is not of this view */
 	bool (*find)(struct console *c, const char *text, int direction, bool from_here);
 	/* for the line above the bottom */
 	void (*status)(struct console *c, struct buffer *out);
@@ -79,16 +80,16 @@ struct console {
 	struct cells cells;
 	struct prompt prompt;
 	bool dirty, quit, has_screen;
-	bool lost, was_lost;    /* the daemon; once before */
-	bool leaving;           /* as soon as the request is answered */
+	bool lost, was_lost;    /* the connection to the daemon; at least once */
+	bool leaving;           /* quit when the request is answered */
 	bool suspend, redraw;   /* for the loop to do */
 	uint64_t last_sequence; /* of the events that were taken */
-	uint64_t news_after;    /* events up to this had happened before we came */
+	uint64_t replayed;      /* events up to this number are older than the console */
 	int64_t newest_ns;      /* the time of the newest event */
 	bool list_wanted, list_asked;
 	int64_t list_at_ms;
 	bool pending_wanted, current_wanted, tools_asked;
-	/* the last question about lists of tools: when, and how long until its answer was taken */
+	/* the last request for a list of tools: when, and how long until its answer was taken */
 	int64_t tools_begun_ms, tools_took_ms;
 	int64_t rang_ms;
 	bool relative; /* times */
@@ -100,7 +101,7 @@ struct console {
 	enum style message_style;
 	char found[PROMPT_TEXT_MAX]; /* what is searched for */
 
-	enum view_id stack[VIEW_COUNT]; /* the way here, each view once; the last is shown */
+	enum view_id stack[VIEW_COUNT]; /* open views, each once; the last is shown */
 	int depth;
 	char run_id[RUN_ID_MAX];   /* the run that Output and Detail are about */
 	char acted_id[RUN_ID_MAX]; /* the run that a question is about */
@@ -133,7 +134,7 @@ struct console {
 		struct lines head, program, tail;
 		char id[RUN_ID_MAX];
 		bool stale;
-		unsigned program_of;    /* which answer the program was made of */
+		unsigned program_of;    /* run->answers when its lines were made */
 		int plots;              /* rows that plots take at the top */
 		struct series cpu, use; /* as shown */
 		char title[300], now[2][100];
@@ -155,19 +156,19 @@ struct console {
 		struct page page;
 		struct lines head, source;
 		struct buffer shown, history; /* answers of the daemon */
-		char source_of[TOOL_KEY_MAX]; /* whose source the lines are */
-		char about[16];               /* which question's answer is waited for */
+		char source_of[TOOL_KEY_MAX]; /* the version that the source lines are of */
+		char about[16];               /* the request that is open */
 		unsigned number;
 		int64_t asked_ms; /* when, for the last time */
 		bool asked, made, complete, stale;
 	} tool;
-	struct {                    /* what a question is about */
+	struct {                    /* the decisions that a question is about */
 		struct tool *tools; /* owned */
 		size_t count;
 		char wanted[16], reason[PROMPT_TEXT_MAX];
-		/* of the last ones that were made, and what came of them */
+		/* how many were sent, and what the daemon answered */
 		size_t asked, done, refused;
-		char outcomes[1200]; /* of those that were not done; visible */
+		char outcomes[1200]; /* of the refused ones; visible */
 	} decision;
 	struct buffer *answer; /* for the request of tui_options */
 	bool answered;
@@ -178,17 +179,17 @@ bool console_new(struct console *c, const struct tui_options *options, struct bu
 void console_free(struct console *c);
 void console_key(struct console *c, uint32_t key);
 void console_act(struct console *c, enum action action);
-/* q leads back to the one that is shown */
+/* Opens a view over the one that is shown, to which q leads back. */
 void console_open_view(struct console *c, enum view_id id);
 enum view_id console_view(const struct console *c);
-/* the view of the title line that is shown, or lies below what is */
+/* the view of the title line that is shown or lies below */
 enum view_id console_base(const struct console *c);
 bool console_has_view(const struct console *c, enum view_id id); /* in the title line */
 void console_say(struct console *c, enum style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * says once that the daemon is gone; whether there is none to wait for: what ran one program has
- * ended
+ * Says once that the connection is lost. Returns true when the console does not connect again,
+ * since it shows one run.
  */
 bool console_notice_loss(struct console *c);
 int64_t console_now_ms(void);
@@ -200,38 +201,38 @@ struct run *console_run(struct console *c);
 
 /* ---- frame.c ---- */
 void console_draw(struct console *c);
-/* that a view has: fewer when much is said or asked below it */
+/* rows of a view; a long message or question below takes some */
 int console_rows(const struct console *c);
 bool console_shows_prompt(const struct console *c); /* the whole of what is asked */
 
-/* ---- feed.c: what the daemon says ---- */
-void feed_connected(void *owner);
-void feed_event(void *owner, struct json_slice event);
-void feed_ask_list(struct console *c);
-void feed_ask_program(struct console *c, struct run *run);
-void feed_control(struct console *c, const char *method, const char *id);
+/* ---- requests.c: what goes over the connection ---- */
+void console_connected(void *console);
+void console_event(void *console, struct json_slice event);
+void console_ask_list(struct console *c);
+void console_ask_program(struct console *c, struct run *run);
+void console_control_run(struct console *c, const char *method, const char *id);
 
-/* ---- feed_tools.c ---- */
-void feed_ask_tools(struct console *c); /* as soon as it is time */
-/* asks, or takes in some of what came */
-void feed_step_tools(struct console *c, int64_t now_ms);
-/* when there is something to do, -1: nothing */
-int64_t feed_tools_at(const struct console *c);
-/* nothing is wanted, asked for or to be taken in */
-bool feed_has_tools(const struct console *c);
-void feed_ask_tool(struct console *c);
-void feed_begin_decisions(struct console *c);
-void feed_decide(
+/* ---- tool_requests.c ---- */
+void console_ask_tools(struct console *c); /* as soon as it is time */
+/* sends a request, or reads on in an answer */
+void console_step_tools(struct console *c, int64_t now_ms);
+/* when console_step_tools has something to do, -1: never */
+int64_t console_tools_due_ms(const struct console *c);
+/* no list is wanted, asked for or being read */
+bool console_has_tools(const struct console *c);
+void console_ask_tool(struct console *c);
+void console_begin_decisions(struct console *c);
+void console_decide(
 	struct console *c, const char *method, const struct tool *tool, const char *reason);
-void feed_tool_event(struct console *c, struct json_slice type, bool is_news);
-void feed_error(struct json_slice error, struct buffer *out);
+void console_tool_event(struct console *c, struct json_slice type, bool is_new);
+void console_error_text(struct json_slice error, struct buffer *out);
 
 /*
- * Asks for what is wanted, when it is time; feed_patience says in how many milliseconds that is
- * (-1: nothing is wanted).
+ * Sends requests that are due; console_due_ms says in how many milliseconds the next one is (-1:
+ * none).
  */
-void feed_ask_wanted(struct console *c, int64_t now_ms);
-int feed_patience(const struct console *c, int64_t now_ms);
+void console_ask_wanted(struct console *c, int64_t now_ms);
+int console_due_ms(const struct console *c, int64_t now_ms);
 
 /* ---- command.c: what is typed behind ":" ---- */
 void command_run(struct console *c, const char *text);

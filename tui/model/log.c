@@ -3,8 +3,7 @@
  * The ring of events. See log.h.
  *
  * Lines lie in one block of bytes that wraps (a line never does), their places in a second ring.
- * The serials that match the filter are a third one, so that a row is found in no time, whatever
- * was filtered.
+ * The serials that match the filter are a third one, so that finding a row needs no search.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -49,7 +49,7 @@ void log_free(struct log *l);
  */
 uint64_t log_add(struct log *l, struct json_slice event);
 
-/* What is there keeps its place: later events come after it, whatever their time. */
+/* Events kept so far keep their places: later ones come after them, whatever their time. */
 void log_fix(struct log *l);
 
 /* Serials from log_first to before log_next are there. */
@@ -61,8 +61,8 @@ struct log_entry *log_entry(struct log *l, uint64_t serial);
 struct json_slice log_event(const struct log *l, const struct log_entry *e);
 
 /*
- * Nothing from this serial on is thrown out; 0: everything may be. How many newcomers were turned
- * away meanwhile; when everything may be thrown out again, a row takes their place.
+ * Keeps every event from this serial on; 0 ends that. log_unkept counts events that found no room
+ * meanwhile; at the end of it one row stands for them.
  */
 void log_protect(struct log *l, uint64_t serial);
 uint64_t log_unkept(const struct log *l);
@@ -71,8 +71,8 @@ uint64_t log_unkept(const struct log *l);
 uint64_t log_total(const struct log *l);
 
 /*
- * Which events are rows: words separated by blanks, all of which the row's text must have, those
- * with ! in front none of; cases do not matter. subject: of one execution only, "" for all. Goes
+ * Which events are rows: words separated by blanks, each of which the row's text must have, or must
+ * not have with ! in front; case does not matter. subject: of one execution only, "" for all. Goes
  * through everything that is kept.
  */
 void log_filter(struct log *l, const char *words, const char *subject);

@@ -33,13 +33,13 @@ struct run {
 	struct {
 		char name[96], user[96];
 		int64_t version;
-	} tool; /* whose call it was; visible */
+	} tool; /* the tool that it is a call of; visible */
 	enum run_state state;
 	bool has_started, is_confined, success, timed_out, listed;
 	int64_t started_ns, ended_ns, timeout_ms, memory_limit;
 	int64_t elapsed_ms, cpu_ms, memory, memory_top, processes, workspace, duration_ms;
 	int64_t exit_code, signal; /* -1: none */
-	/* of one processor: since the sample before, or of the whole run once that has ended */
+	/* of one processor: since the last sample, or of the whole run when it has ended */
 	double cpu_percent;
 	uint64_t opened, denied; /* files; everything that was refused */
 	uint64_t events;
@@ -52,7 +52,7 @@ struct run {
 	struct lines output;
 	char rest[2][4]; /* per stream, of a character that was cut */
 	size_t rest_length[2];
-	int open_stream; /* whose last line lacks its newline; -1: none */
+	int open_stream; /* the stream of the last line while that lacks its newline; -1: none */
 };
 
 struct runs;

@@ -126,7 +126,7 @@ static void drop_intake(struct tools *t)
 	t->intake = (struct tool_intake){ .into = NULL };
 }
 
-/* The new list takes the place of the one before, whose marks go over. */
+/* The new list replaces the one before and takes over its marks. */
 static void finish_intake(struct tools *t)
 {
 	struct tool_list before = *t->intake.into, *into = t->intake.into;

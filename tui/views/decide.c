@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decisions. See views.h. What a question is about is copied when it is asked: lists may change
- * under it, what is decided does not.
+ * Decisions. See views.h. A question copies the versions that it is about, so a list that changes
+ * meanwhile does not change what is decided.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -110,9 +110,9 @@ static void ask_about_all(
 
 static void decide_all(struct console *c, const char *method, const char *reason)
 {
-	feed_begin_decisions(c);
+	console_begin_decisions(c);
 	for (size_t i = 0; i < c->decision.count; i++)
-		feed_decide(c, method, &c->decision.tools[i], reason);
+		console_decide(c, method, &c->decision.tools[i], reason);
 }
 
 /* ---- approval ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines around a view: the title with the views and what lives, what was said and where one
- * stands, and the keys that work here, out of their table.
+ * The lines around a view: the title with the views and the live runs, the message and the place in
+ * the view, and the keys that work here, from their table.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -3,8 +3,8 @@
  * Plain mode: for a screen reader, a log, a pipe, a terminal that can do nothing.
  *
  * Events are lines that are appended, whole and visible, with no picture, no colour and no
- * movement. Commands are lines, too; runs have numbers to be named by. The end of the input ends
- * the commands and not the events. Standard output that is gone ends everything.
+ * movement. Commands are lines, too; runs are named by number. The end of the input ends the
+ * commands and not the events; a closed standard output ends the console.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -35,7 +35,7 @@ struct plain {
 	size_t length;
 	char menu[100][RUN_ID_MAX]; /* the runs of the last list, by their numbers */
 	size_t menu_count;
-	char shows[RUN_ID_MAX]; /* the run whose details are waited for */
+	char shows[RUN_ID_MAX]; /* the run that sandbox.show was asked about */
 };
 
 static void print_event(struct console *c, struct plain *p, const struct log_entry *e)
@@ -130,7 +130,7 @@ static void do_show(struct console *c, struct plain *p, const char *text)
 	if (run)
 		snprintf(p->shows, sizeof p->shows, "%s", run->id);
 	if (run)
-		feed_ask_program(c, run);
+		console_ask_program(c, run);
 }
 
 static void do_control(struct console *c, struct plain *p, const char *text, const char *method)
@@ -138,7 +138,7 @@ static void do_control(struct console *c, struct plain *p, const char *text, con
 	struct run *run = named(c, p, text);
 
 	if (run)
-		feed_control(c, method, run->id);
+		console_control_run(c, method, run->id);
 }
 
 static void do_kill(struct console *c, struct plain *p, const char *text)
@@ -266,7 +266,7 @@ static void take_input(struct console *c, struct plain *p)
 
 /* ---- the loop ---- */
 
-static void print_news(struct console *c, struct plain *p)
+static void print_new_events(struct console *c, struct plain *p)
 {
 	struct run *run = p->shows[0] ? runs_find(c->runs, p->shows) : NULL;
 
@@ -291,9 +291,9 @@ static void print_news(struct console *c, struct plain *p)
 
 static int patience(const struct console *c, int64_t now_ms)
 {
-	int link = link_timeout(&c->link, now_ms), feed = feed_patience(c, now_ms);
+	int link = link_timeout(&c->link, now_ms), due = console_due_ms(c, now_ms);
 
-	return link < 0 || (feed >= 0 && feed < link) ? feed : link;
+	return link < 0 || (due >= 0 && due < link) ? due : link;
 }
 
 int loop_plain(struct console *c, struct error *err)
@@ -317,10 +317,10 @@ int loop_plain(struct console *c, struct error *err)
 			link_step(&c->link, console_now_ms());
 		c->quit |= console_notice_loss(c);
 		if (!c->lost)
-			feed_ask_wanted(c, console_now_ms());
+			console_ask_wanted(c, console_now_ms());
 		if (ready[1].revents)
 			take_input(c, p);
-		print_news(c, p);
+		print_new_events(c, p);
 		c->quit |= c->answered;
 	}
 	free(p);

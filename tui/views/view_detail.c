@@ -216,7 +216,7 @@ static struct run *chosen(struct console *c)
 		c->detail.stale = true;
 	}
 	if (run && c->detail.stale && (!c->frozen || lines_count(&c->detail.head) == 0)) {
-		feed_ask_program(c, run);
+		console_ask_program(c, run);
 		make(c, run);
 	}
 	return run;

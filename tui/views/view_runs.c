@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs: a table, a row an execution.
+ * Runs: a table, one row for each execution.
  *
- * The rows are texts that were made of the models at one moment, so that a frozen picture is simply
- * one that is not made anew. The cursor stays with its run whatever the order does; until it is
- * moved for the first time it stays at the top.
+ * A draw makes the rows' texts from the model; while the picture is frozen it keeps them. The
+ * cursor stays with its run when the order changes; before its first move it stays at the top.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

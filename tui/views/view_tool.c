@@ -6,8 +6,8 @@
  *
  * What it says of itself and what changed in its code are quoted, so that neither can pass for
  * anything else on the page. Lines are broken and never cut, hidden characters are written out, and
- * where anything is missing there is no approval. That its end was on the screen is noted for the
- * version whose source it is, and lost when the source is another one.
+ * where anything is missing there is no approval. Reaching the end is noted for the version that
+ * the source belongs to, and void when another version is shown.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -36,7 +36,7 @@ void view_tool_choose(struct console *c, const struct tool *t)
 	c->tool.source_of[0] = '\0';
 	c->tool.page = (struct page){ .parts = { &c->tool.head, &c->tool.source } };
 	c->tool.asked = c->tool.made = c->tool.complete = false;
-	feed_ask_tool(c);
+	console_ask_tool(c);
 	console_open_view(c, VIEW_TOOL);
 }
 

@@ -376,7 +376,7 @@ static void status(struct console *c, struct buffer *out)
 	buffer_printf(out, "%zu/%zu", count ? table->list.cursor + 1 : 0, count);
 }
 
-const struct view view_pending = { IN_PENDING, "Pending", feed_ask_tools, draw, act, find, status,
-	at_cursor };
-const struct view view_tools = { IN_TOOLS, "Tools", feed_ask_tools, draw, act, find, status,
+const struct view view_pending = { IN_PENDING, "Pending", console_ask_tools, draw, act, find,
+	status, at_cursor };
+const struct view view_tools = { IN_TOOLS, "Tools", console_ask_tools, draw, act, find, status,
 	at_cursor };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes over the connection, and what becomes of it.
+ * Requests to the daemon about runs, and its events.
  *
- * After connecting, the daemon is asked how far back it remembers, and asked for the events from
- * there on: everything at first, and what we missed when we had been connected before. Numbers of
- * events go on after a restart of the daemon, so nothing is taken twice. Answers say which run they
- * are about by its id, since the run may be gone by then.
+ * After connecting, the console asks how far back the daemon's log goes and subscribes from there;
+ * after a lost connection, from the last event that it has. Numbers of events go on after a restart
+ * of the daemon, so no event is taken twice. A request names its run by id, since the run may be
+ * gone when the answer comes.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,7 +26,7 @@ static void say_error(struct console *c, const char *what, struct json_slice err
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	feed_error(error, &text);
+	console_error_text(error, &text);
 	console_say(c, STYLE_DENY, "%s: %s", what, text.length ? text.data : "");
 }
 
@@ -55,12 +55,12 @@ static void on_info(
 	/* A log that ends before what we know of is another one. */
 	if (c->last_sequence == 0 || c->last_sequence >= next)
 		c->last_sequence = oldest > 0 ? oldest - 1 : 0;
-	if (c->news_after == 0)
-		c->news_after = next - 1;
+	if (c->replayed == 0)
+		c->replayed = next - 1;
 	snprintf(params, sizeof params, "{\"since\":%" PRIu64 "}", c->last_sequence);
 	link_request(&c->link, "events.subscribe", params, on_subscribed, "");
-	feed_ask_list(c);
-	feed_ask_tools(c);
+	console_ask_list(c);
+	console_ask_tools(c);
 	c->tool.stale = true;
 	if (c->was_lost)
 		console_say(c, STYLE_GOOD,
@@ -89,7 +89,7 @@ static void on_request_answered(
 	c->quit |= c->leaving;
 }
 
-void feed_connected(void *owner)
+void console_connected(void *owner)
 {
 	struct console *c = owner;
 
@@ -118,7 +118,7 @@ static void on_list(
 	c->dirty = true;
 }
 
-void feed_ask_list(struct console *c)
+void console_ask_list(struct console *c)
 {
 	if (c->list_asked)
 		return;
@@ -127,17 +127,17 @@ void feed_ask_list(struct console *c)
 	c->list_asked = link_request(&c->link, "sandbox.list", "{}", on_list, "");
 }
 
-void feed_ask_wanted(struct console *c, int64_t now_ms)
+void console_ask_wanted(struct console *c, int64_t now_ms)
 {
 	if (c->list_wanted && !c->list_asked && c->list_at_ms <= now_ms)
-		feed_ask_list(c);
-	feed_step_tools(c, now_ms);
+		console_ask_list(c);
+	console_step_tools(c, now_ms);
 }
 
-int feed_patience(const struct console *c, int64_t now_ms)
+int console_due_ms(const struct console *c, int64_t now_ms)
 {
 	const int64_t at[2] = { c->list_wanted && !c->list_asked ? c->list_at_ms : -1,
-		feed_tools_at(c) };
+		console_tools_due_ms(c) };
 	int least = -1;
 
 	for (int i = 0; i < 2 && c->link.fd >= 0; i++)
@@ -146,7 +146,7 @@ int feed_patience(const struct console *c, int64_t now_ms)
 	return least;
 }
 
-void feed_event(void *owner, struct json_slice event)
+void console_event(void *owner, struct json_slice event)
 {
 	struct console *c = owner;
 	uint64_t sequence = (uint64_t)json_int(json_get(event, "sequence"), 0);
@@ -163,7 +163,7 @@ void feed_event(void *owner, struct json_slice event)
 	c->newest_ns =
 		json_get(event, "time").text ? json_time(json_get(event, "time")) : c->newest_ns;
 	run = runs_apply(c->runs, event);
-	feed_tool_event(c, type, sequence > c->news_after);
+	console_tool_event(c, type, sequence > c->replayed);
 	if (run && strcmp(run->id, c->detail.id) == 0)
 		c->detail.stale = true;
 	c->list_wanted |= json_is(type, "sandbox.queued") || json_is(type, "sandbox.started") ||
@@ -199,7 +199,7 @@ static bool name_run(char *params, size_t size, const char *id, bool ends)
 			ends ? ",\"by\":\"operator\"" : "") < (int)size;
 }
 
-void feed_ask_program(struct console *c, struct run *run)
+void console_ask_program(struct console *c, struct run *run)
 {
 	bool ended = !run_is_live(run);
 	char params[RUN_ID_MAX + 32];
@@ -224,7 +224,7 @@ static void on_control(
 		console_say(c, STYLE_PLAIN, "%s: done", about);
 }
 
-void feed_control(struct console *c, const char *method, const char *id)
+void console_control_run(struct console *c, const char *method, const char *id)
 {
 	char params[RUN_ID_MAX + 64], about[LINK_ABOUT_MAX];
 

@@ -2,13 +2,12 @@
 /*
  * Requests about tools, and events of decisions.
  *
- * The lists are asked for anew whenever an event of a tool came, from whichever console or command
- * it was caused, so two consoles show the same; and when one of their views is opened, since a
- * command that works on a library by itself may have changed it. One question at a time, at most
- * two a second, and the longer an answer took the longer until the next: events may come as fast as
- * they will. What came is taken in slices, between which keys are answered. A decision goes out
- * with the hash that was shown; when the library has something else by then the daemon refuses it,
- * and what it has is shown instead.
+ * An event of a tool makes the console ask for the lists anew, so two consoles show the same; so
+ * does opening one of their views, since a command without the daemon may have changed the library.
+ * One request at a time, at most two a second, and after a slow answer fewer, however fast events
+ * come. A long answer is read in slices, between which keys are answered. A decision goes out with
+ * the hash that was shown; the daemon refuses it when the library has another one by then, and the
+ * console shows that one.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,7 +28,7 @@
 #define SLICE (256u << 10) /* bytes of a list that are taken at once */
 #define BELL_PAUSE_MS 2000 /* a flood rings once */
 
-void feed_error(struct json_slice error, struct buffer *out)
+void console_error_text(struct json_slice error, struct buffer *out)
 {
 	struct json_slice failure = json_get(json_get(error, "data"), "failure");
 
@@ -87,7 +86,7 @@ static void on_items(struct console *c, struct tool_list *list, struct json_slic
 	}
 	if (!error.text)
 		return;
-	feed_error(error, &text);
+	console_error_text(error, &text);
 	snprintf(list->notice, sizeof list->notice, "The daemon gives no list: %s",
 		text.length ? text.data : "");
 	list->known = true;
@@ -112,7 +111,7 @@ static void on_current(
 	on_items(c, &c->tools.current, json_get(result, "tools"), result, error);
 }
 
-void feed_ask_tools(struct console *c)
+void console_ask_tools(struct console *c)
 {
 	/* A console that watches one run has no libraries to show. */
 	if (c->options->request)
@@ -158,10 +157,10 @@ static int64_t show_at(const struct console *c)
 				     : c->tool.asked_ms + ASK_PAUSE_MS;
 }
 
-void feed_step_tools(struct console *c, int64_t now_ms)
+void console_step_tools(struct console *c, int64_t now_ms)
 {
 	if (show_at(c) >= 0 && show_at(c) <= now_ms)
-		feed_ask_tool(c);
+		console_ask_tool(c);
 	if (tools_is_taking(&c->tools)) {
 		if (tools_step(&c->tools, SLICE)) {
 			c->dirty = true;
@@ -172,7 +171,7 @@ void feed_step_tools(struct console *c, int64_t now_ms)
 	}
 }
 
-int64_t feed_tools_at(const struct console *c)
+int64_t console_tools_due_ms(const struct console *c)
 {
 	int64_t lists = tools_is_taking(&c->tools) ? 0
 		: is_wanted(c)                     ? ask_at(c)
@@ -182,22 +181,22 @@ int64_t feed_tools_at(const struct console *c)
 	return lists < 0 || (one >= 0 && one < lists) ? one : lists;
 }
 
-bool feed_has_tools(const struct console *c)
+bool console_has_tools(const struct console *c)
 {
 	return show_at(c) < 0 && !c->tools_asked && !c->pending_wanted && !c->current_wanted &&
 		!tools_is_taking(&c->tools);
 }
 
-void feed_tool_event(struct console *c, struct json_slice type, bool is_news)
+void console_tool_event(struct console *c, struct json_slice type, bool is_new)
 {
 	char name[40] = "";
 
 	if (!json_copy(type, name, sizeof name) || strncmp(name, "tool.", 5) != 0)
 		return;
-	feed_ask_tools(c);
+	console_ask_tools(c);
 	c->tool.stale = true;
 	/* What is replayed rang when it happened. */
-	if (is_news && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen &&
+	if (is_new && strcmp(name, "tool.promotion_pending") == 0 && c->has_screen &&
 		!c->options->quiet && console_now_ms() - c->rang_ms > BELL_PAUSE_MS) {
 		c->rang_ms = console_now_ms();
 		screen_bell();
@@ -223,7 +222,7 @@ static void on_shown(
 		c->tool.made = false;
 		return;
 	}
-	feed_error(error, &text);
+	console_error_text(error, &text);
 	console_say(c, STYLE_DENY, "%s: %s", c->tool.item.name, text.length ? text.data : "");
 	buffer_free(&text);
 }
@@ -242,7 +241,7 @@ static void on_history(
 	c->dirty = true;
 }
 
-void feed_ask_tool(struct console *c)
+void console_ask_tool(struct console *c)
 {
 	char params[TOOL_KEY_MAX + 8], *hash;
 
@@ -288,22 +287,23 @@ static void on_decided(
 	struct console *c = owner;
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-	feed_ask_tools(c);
+	console_ask_tools(c);
 	c->tool.stale = true;
 	if (result.text)
 		json_visible(json_get(result, "state"), &text);
 	else
-		feed_error(error, &text);
+		console_error_text(error, &text);
 	say_outcome(c, about, text.length ? text.data : "", result.text != NULL);
 }
 
-void feed_begin_decisions(struct console *c)
+void console_begin_decisions(struct console *c)
 {
 	c->decision.asked = c->decision.done = c->decision.refused = 0;
 	c->decision.outcomes[0] = '\0';
 }
 
-void feed_decide(struct console *c, const char *method, const struct tool *tool, const char *reason)
+void console_decide(
+	struct console *c, const char *method, const struct tool *tool, const char *reason)
 {
 	_cleanup_buffer_ struct buffer params = BUFFER_INIT;
 	char about[LINK_ABOUT_MAX];
