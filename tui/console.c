@@ -9,6 +9,7 @@
 
 #include "tui/model/console.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,6 +98,7 @@ void console_free(struct console *c)
 
 enum view_id console_view(const struct console *c)
 {
+	assert(c->depth > 0 && c->depth <= VIEW_COUNT);
 	return c->stack[c->depth - 1];
 }
 

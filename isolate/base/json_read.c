@@ -475,6 +475,8 @@ static void close_container(struct reading *r)
 	struct json_node *node = &r->tree->nodes[r->open];
 	uint32_t parent = node->end;
 
+	assert(r->open < r->tree->count);
+
 	r->at++;
 	node->end = r->tree->count;
 	node->raw.length = (size_t)(r->text + r->at - node->raw.text);

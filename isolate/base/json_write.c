@@ -17,6 +17,7 @@
 
 #include "isolate/base/json_write.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -76,6 +77,7 @@ void buffer_add(struct buffer *b, const void *bytes, size_t length)
 {
 	if (length == 0 || !reserve(b, length))
 		return;
+	assert(b->length + length < b->capacity);
 	memcpy(b->data + b->length, bytes, length);
 	b->length += length;
 	b->data[b->length] = '\0';

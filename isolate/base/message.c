@@ -12,6 +12,7 @@
 
 #include "isolate/base/message.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -102,6 +103,7 @@ ssize_t message_receive(
 	ssize_t got;
 	int error = 0;
 
+	assert(fd_capacity <= MESSAGE_MAX_FDS);
 	*fd_count = 0;
 	do
 		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);

@@ -18,34 +18,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
+
 ssize_t proc_file_read(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
 	ssize_t got = fd < 0 ? -1 : 0;
 
 	while (fd >= 0 && length < size - 1 &&
 		(got = read(fd, text + length, size - 1 - length)) > 0)
 		length += (size_t)got;
-	saved = errno;
-	if (fd >= 0)
-		close(fd);
 	text[length] = '\0';
-	errno = saved;
 	return got < 0 ? -1 : (ssize_t)length;
 }
 
 void proc_file_read_below(int proc, pid_t process, const char *name, char *text, size_t size)
 {
 	char path[32];
+	_cleanup_close_ int fd = -1;
 	ssize_t length;
-	int fd;
 
 	snprintf(path, sizeof path, "%d/%s", (int)process, name);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	length = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
 	text[length > 0 ? length : 0] = '\0';
 }
 

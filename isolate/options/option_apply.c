@@ -12,7 +12,6 @@
 #include "config.h"
 #endif
 
-#include "isolate/base/cleanup.h"
 #include "isolate/options/option_table.h"
 
 #include <errno.h>
@@ -23,6 +22,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/json_gate.h"
 #include "isolate/base/json_write.h"
 
@@ -41,20 +41,17 @@ static void *field_of(struct options *o, const struct option_row *row)
 static int list_take(
 	struct string_list *list, char *item, const struct option_row *row, struct error *err)
 {
+	_cleanup_free_ char *owned = item;
 	char **items;
 
-	if (!item)
+	if (!owned)
 		return option_no_memory(err);
-	if (list->count >= OPTION_ITEMS_MAX) {
-		free(item);
+	if (list->count >= OPTION_ITEMS_MAX)
 		return option_refuse(err, row, "more than %d items", OPTION_ITEMS_MAX);
-	}
 	items = realloc(list->items, (list->count + 1) * sizeof *items);
-	if (!items) {
-		free(item);
+	if (!items)
 		return option_no_memory(err);
-	}
-	items[list->count++] = item;
+	items[list->count++] = steal_pointer(owned);
 	list->items = items;
 	return 0;
 }
@@ -250,8 +247,7 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 	struct buffer *text, struct error *err)
 {
 	char block[16384];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	int result = -1;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	size_t total = 0;
 	ssize_t got;
 
@@ -265,16 +261,11 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 		buffer_add(text, block, (size_t)got);
 	}
 	if (got < 0)
-		error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot read \"%.300s\"",
+		return error_set(err, FAILURE_PATH_MISSING, errno, "--%s: cannot read \"%.300s\"",
 			row->name, path);
-	else if (total > max)
-		option_refuse(err, row, "\"%.300s\" is longer than %zu bytes", path, max);
-	else if (text->failed)
-		option_no_memory(err);
-	else
-		result = 0;
-	close(fd);
-	return result;
+	if (total > max)
+		return option_refuse(err, row, "\"%.300s\" is longer than %zu bytes", path, max);
+	return text->failed ? option_no_memory(err) : 0;
 }
 
 /*
@@ -284,33 +275,21 @@ static int read_file(const struct option_row *row, const char *path, size_t max,
 static int set_args(
 	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
-	struct buffer text = BUFFER_INIT;
-	char reason[256], *copy = NULL;
-	int result = -1;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
+	char reason[256];
 
-	if (value[0] == '@') {
-		if (read_file(row, value + 1, JSON_GATE_ARGUMENTS.max_bytes, &text, err) < 0)
-			goto out;
-	} else {
+	if (value[0] != '@')
 		buffer_add_text(&text, value);
-	}
-	if (!text.failed &&
-		!json_gate_check(&JSON_GATE_ARGUMENTS, text.data ? text.data : "", text.length,
-			reason, sizeof reason)) {
-		option_refuse(err, row, "not accepted as JSON: %s", reason);
-		goto out;
-	}
-	copy = text.failed ? NULL : strdup(text.data);
-	if (!copy) {
-		option_no_memory(err);
-		goto out;
-	}
+	else if (read_file(row, value + 1, JSON_GATE_ARGUMENTS.max_bytes, &text, err) < 0)
+		return -1;
+	if (text.failed)
+		return option_no_memory(err);
+	if (!json_gate_check(&JSON_GATE_ARGUMENTS, text.data ? text.data : "", text.length, reason,
+		    sizeof reason))
+		return option_refuse(err, row, "not accepted as JSON: %s", reason);
 	free(o->args_json);
-	o->args_json = copy;
-	result = 0;
-out:
-	buffer_free(&text);
-	return result;
+	o->args_json = steal_pointer(text.data);
+	return 0;
 }
 
 static int set_profile(struct options *o, enum command_set command, const struct option_row *row,

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
+
 int option_refuse(struct error *err, const struct option_row *row, const char *format, ...)
 {
 	char what[384];
@@ -42,8 +44,9 @@ int option_no_memory(struct error *err)
  */
 static char *normalise(const char *path)
 {
-	char *from = NULL, *out = NULL, *whole = NULL;
+	_cleanup_free_ char *from = NULL, *whole = NULL;
 	size_t used = 0;
+	char *out;
 
 	if (path[0] == '/') {
 		whole = strdup(path);
@@ -52,11 +55,9 @@ static char *normalise(const char *path)
 		if (from && asprintf(&whole, "%s/%s", from, path) < 0)
 			whole = NULL;
 	}
-	if (!whole)
-		goto out;
-	out = malloc(strlen(whole) + 2);
+	out = whole ? malloc(strlen(whole) + 2) : NULL;
 	if (!out)
-		goto out;
+		return NULL;
 	for (const char *at = whole; *at;) {
 		size_t length;
 
@@ -75,9 +76,6 @@ static char *normalise(const char *path)
 	if (used == 0)
 		out[used++] = '/';
 	out[used] = '\0';
-out:
-	free(whole);
-	free(from);
 	return out;
 }
 
@@ -113,7 +111,8 @@ static bool is_taken(const char *target)
 int option_apply_bind(struct options *o, const struct option_row *row, const char *source,
 	const char *target, struct error *err)
 {
-	struct bind bind = { NULL, NULL, false }, *grown;
+	_cleanup_free_ char *inside = NULL, *outside = NULL;
+	struct bind *grown;
 
 	if (source[0] == '\0')
 		return option_refuse(err, row, "an empty source");
@@ -128,38 +127,31 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 	if (o->ro_count >= OPTION_ITEMS_MAX)
 		return option_refuse(err, row, "more than %d items", OPTION_ITEMS_MAX);
 	errno = 0;
-	bind.target = normalise(target ? target : source);
-	if (!bind.target) {
+	inside = normalise(target ? target : source);
+	if (!inside) {
 		if (errno == ENOMEM)
 			return option_no_memory(err);
 		return error_set(err, FAILURE_PATH_MISSING, errno,
 			"--%s: \"%.300s\" is relative, and the caller's directory cannot be read",
 			row->name, source);
 	}
-	if (strcmp(bind.target, "/") == 0) {
-		free(bind.target);
+	if (strcmp(inside, "/") == 0)
 		return option_refuse(err, row,
 			"the place inside would be /, and cover the whole sandbox; name a "
 			"directory below it");
-	}
-	if (is_taken(bind.target)) {
-		option_refuse(err, row,
+	if (is_taken(inside))
+		return option_refuse(err, row,
 			"the place inside, %.200s, is one that every sandbox has for itself; name "
 			"another with SRC:DST",
-			bind.target);
-		free(bind.target);
-		return -1;
-	}
-	bind.scratch = row->kind == OPTION_SCRATCH;
-	bind.source = strdup(source);
-	grown = bind.source ? realloc(o->ro, (o->ro_count + 1) * sizeof *grown) : NULL;
-	if (!grown) {
-		free(bind.source);
-		free(bind.target);
+			inside);
+	outside = strdup(source);
+	grown = outside ? realloc(o->ro, (o->ro_count + 1) * sizeof *grown) : NULL;
+	if (!grown)
 		return option_no_memory(err);
-	}
 	o->ro = grown;
-	o->ro[o->ro_count++] = bind;
+	o->ro[o->ro_count++] = (struct bind){ .source = steal_pointer(outside),
+		.target = steal_pointer(inside),
+		.scratch = row->kind == OPTION_SCRATCH };
 	return 0;
 }
 
@@ -167,8 +159,7 @@ int option_apply_bind_text(
 	struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	const char *cut = NULL, *colon = strrchr(value, ':');
-	char *source;
-	int result;
+	_cleanup_free_ char *source = NULL;
 
 	for (const char *at = value; (at = strstr(at, ":/")); at++)
 		cut = at;
@@ -176,9 +167,5 @@ int option_apply_bind_text(
 	if (!cut)
 		return option_apply_bind(o, row, value, NULL, err);
 	source = strndup(value, (size_t)(cut - value));
-	if (!source)
-		return option_no_memory(err);
-	result = option_apply_bind(o, row, source, cut + 1, err);
-	free(source);
-	return result;
+	return source ? option_apply_bind(o, row, source, cut + 1, err) : option_no_memory(err);
 }

@@ -11,6 +11,7 @@
 
 #include "tui/model/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static uint64_t position(struct log *l, int64_t time_ns)
 /* Makes a gap for an event among the newest: their bytes, serials and rows move up. */
 static void insert(struct log *l, uint64_t at, struct log_entry *e, const char *text)
 {
+	assert(at >= l->first && at <= l->next && l->front + e->length <= BYTES);
 	e->offset = at < l->next ? place(l, at)->offset : l->front;
 	memmove(l->bytes + e->offset + e->length, l->bytes + e->offset, l->front - e->offset);
 	memcpy(l->bytes + e->offset, text, e->length);
@@ -199,6 +201,7 @@ struct log_entry *log_entry(struct log *l, uint64_t serial)
 
 struct json_slice log_event(const struct log *l, const struct log_entry *e)
 {
+	assert(e->offset + e->length <= BYTES);
 	return json_slice(l->bytes + e->offset, e->length);
 }
 

@@ -12,6 +12,7 @@
 
 #include "tui/model/runs.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -527,13 +528,14 @@ static size_t cut_end(const char *text, size_t length)
 
 void run_output_add(struct run *run, int stream, struct json_slice data)
 {
-	struct buffer text = BUFFER_INIT;
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 	size_t at = 0, cut;
 
+	assert(stream == 0 || stream == 1);
 	buffer_add(&text, run->rest[stream], run->rest_length[stream]);
 	run->rest_length[stream] = 0;
 	if (!json_get_bytes(data, "text", &text) || text.failed || text.length == 0)
-		goto out;
+		return;
 	cut = cut_end(text.data, text.length);
 	memcpy(run->rest[stream], text.data + text.length - cut, cut);
 	run->rest_length[stream] = cut;
@@ -551,6 +553,4 @@ void run_output_add(struct run *run, int stream, struct json_slice data)
 			text.length - at, 0);
 		run->open_stream = text.data[text.length - 1] == '\n' ? -1 : stream;
 	}
-out:
-	buffer_free(&text);
 }
