@@ -15,6 +15,7 @@
 
 #include "isolate/base/json_gate.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/json_read.h"
 #include "isolate/base/text.h"
 
 const struct json_gate_rules JSON_GATE_DOCUMENT = {
@@ -339,14 +341,48 @@ static bool read_key(struct gate *g)
 	return true;
 }
 
+static size_t skip_digits(struct gate *g)
+{
+	size_t start = g->at;
+
+	while (g->at < g->length && g->text[g->at] >= '0' && g->text[g->at] <= '9')
+		g->at++;
+	return g->at - start;
+}
+
+/*
+ * The grammar of RFC 8259. A number with a fraction or an exponent that no double can hold is
+ * refused although the grammar has it: parsers read 1e999 as null, as infinity or as an error.
+ * Plain integers may have any length.
+ */
 static bool read_number(struct gate *g)
 {
-	const char *wrong = NULL;
-	size_t used = json_number(g->text + g->at, g->length - g->at, &wrong);
+	const char *text = (const char *)g->text + g->at;
+	size_t start = g->at, whole;
+	bool is_real = false, may_be_beyond;
 
-	if (wrong)
-		return refuse(g, g->at, "%s", wrong);
-	g->at += used;
+	g->at += *text == '-';
+	whole = skip_digits(g);
+	if (whole == 0)
+		return refuse(g, start, "a number without digits");
+	if (whole > 1 && g->text[g->at - whole] == '0')
+		return refuse(g, start, "a number with a leading zero");
+	if (g->at < g->length && g->text[g->at] == '.') {
+		is_real = true;
+		g->at++;
+		if (skip_digits(g) == 0)
+			return refuse(g, start, "a number without digits after its point");
+	}
+	may_be_beyond = is_real && whole > 308;
+	if (g->at < g->length && (g->text[g->at] | 0x20) == 'e') {
+		may_be_beyond = true;
+		g->at++;
+		g->at += g->at < g->length && (g->text[g->at] == '-' || g->text[g->at] == '+');
+		if (skip_digits(g) == 0)
+			return refuse(g, start, "a number without digits in its exponent");
+	}
+	if (may_be_beyond && isinf(json_double(json_slice(text, g->at - start), INFINITY)))
+		return refuse(g, start, "a number beyond the range of a double");
 	return true;
 }
 

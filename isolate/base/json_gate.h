@@ -2,7 +2,7 @@
 /*
  * The strict gate before every JSON parser: RFC 8259 to the letter, and bounded.
  *
- * Pure: bytes in, a verdict out; no allocation beyond a bounded key table, no recursion. What
+ * Pure: bytes in, a verdict out; bounded memory, no recursion. What
  * passes the gate means the same to every parser, and can be spliced into a document of ours as it
  * stands.
  */
@@ -37,15 +37,5 @@ extern const struct json_gate_rules JSON_GATE_ARGUMENTS;
  */
 bool json_gate_check(const struct json_gate_rules *rules, const char *text, size_t length,
 	char *reason, size_t reason_size);
-
-/*
- * The number grammar of RFC 8259, for the gate.
- */
-
-/*
- * Reads the number at the start of text, which begins with a digit or a minus. Returns how many
- * bytes it takes; or sets *wrong to what is wrong with it (static text).
- */
-size_t json_number(const unsigned char *text, size_t length, const char **wrong);
 
 #endif
