@@ -88,7 +88,7 @@ void answer_outcome(const struct record *r)
 static void add_text(
 	struct buffer *out, struct json_slice value, const char *before, const char *after)
 {
-	if (value.length < 2 || value.text[0] != '"')
+	if (json_kind(value) != JSON_STRING)
 		return;
 	buffer_add_text(out, before);
 	json_visible(value, out);

@@ -190,8 +190,7 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 	struct json_slice detail = json_get(record, "error_detail"),
 			  exit_code = json_get(record, "exit_code");
 	struct buffer text = BUFFER_INIT, export_error = BUFFER_INIT, line = BUFFER_INIT;
-	struct record r = { .exit_code =
-				    exit_code.length == 4 && exit_code.text[0] == 'n' ? -1 : 0 };
+	struct record r = { .exit_code = exit_code.text && json_is_null(exit_code) ? -1 : 0 };
 	int written = EXIT_OK;
 
 	json_decode(json_get(record, "error"), &r.error);
@@ -200,7 +199,7 @@ static int print_record(struct json_slice record, enum command_set set, bool jso
 		buffer_add(&text, record.text, record.length);
 		written = answer_line(&text);
 	} else if (set == FOR_VALIDATE) {
-		if (detail.text && detail.text[0] == '{')
+		if (json_kind(detail) == JSON_OBJECT)
 			buffer_add(&r.detail, detail.text, detail.length);
 		violations_describe(&r, &text);
 		written = answer_line(&text);

@@ -61,7 +61,7 @@ static void add_filled(struct buffer *out, struct json_slice object, const char 
 
 static bool has_text(struct json_slice value)
 {
-	return value.length > 2 && value.text[0] == '"';
+	return json_kind(value) == JSON_STRING && value.length > 2;
 }
 
 /* Writes what was laid out, without the newline at its end. */

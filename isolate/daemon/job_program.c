@@ -37,7 +37,7 @@ void job_program_take(struct job_program *p, const char *method, struct json_sli
 
 	*p = (struct job_program){ .name = "" };
 	snprintf(p->kind, sizeof p->kind, "%s", method);
-	if (!program.text || program.text[0] != '{') {
+	if (json_kind(program) != JSON_OBJECT) {
 		append(p->name, sizeof p->name, json_get(params, "name"));
 		return;
 	}

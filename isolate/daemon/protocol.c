@@ -35,10 +35,9 @@ static bool refuse(struct protocol_refusal *refusal, int code, const char *messa
  */
 static bool take_id(struct json_slice id, char *out)
 {
-	bool number =
-		id.length > 0 && (id.text[0] == '-' || (id.text[0] >= '0' && id.text[0] <= '9'));
+	enum json_kind kind = json_kind(id);
 
-	if (id.length >= PROTOCOL_ID_MAX || !(number || id.text[0] == '"'))
+	if (id.length >= PROTOCOL_ID_MAX || (kind != JSON_NUMBER && kind != JSON_STRING))
 		return false;
 	memcpy(out, id.text, id.length);
 	out[id.length] = '\0';
@@ -108,12 +107,12 @@ bool protocol_read(const char *line, size_t length, struct protocol_request *req
 	if (id.text && !take_id(id, request->id))
 		return refuse(refusal, ERROR_REQUEST,
 			"id must be a number or a string of at most 120 bytes");
-	if (!json_is(version, "2.0") || !method.text || method.text[0] != '"')
+	if (!json_is(version, "2.0") || json_kind(method) != JSON_STRING)
 		return refuse(
 			refusal, ERROR_REQUEST, "\"jsonrpc\": \"2.0\" and a method are needed");
 	if (!find_method(method, &request->method))
 		return refuse(refusal, ERROR_METHOD, "there is no such method");
-	if (request->params.text[0] != '{')
+	if (json_kind(request->params) != JSON_OBJECT)
 		return refuse(refusal, ERROR_PARAMS, "params must be an object");
 	if (!check_params(request, refusal))
 		return false;

@@ -54,7 +54,7 @@ static int environment_take(struct json_slice environment, struct error *err)
 
 	if (!environment.text)
 		return 0;
-	if (environment.text[0] == '{')
+	if (json_kind(environment) == JSON_OBJECT)
 		clear_environment();
 	for (size_t at = 0; json_next(environment, &at, &key, &value);) {
 		_cleanup_free_ char *name = json_dup_key(key), *text = json_dup(value);
@@ -65,7 +65,7 @@ static int environment_take(struct json_slice environment, struct error *err)
 			return error_set(err, FAILURE_BAD_OPTION, 0,
 				"environment must be an object of strings");
 	}
-	return environment.text[0] == '{'
+	return json_kind(environment) == JSON_OBJECT
 		? 0
 		: error_set(err, FAILURE_BAD_OPTION, 0, "environment must be an object of strings");
 }
@@ -221,7 +221,7 @@ static int take_options(struct work *w)
 		options_profile(&w->options, w->set, "options", options.text, options.length,
 			&w->error) < 0)
 		status = -1;
-	if (status == 0 && args.text && args.text[0] != '{')
+	if (status == 0 && args.text && json_kind(args) != JSON_OBJECT)
 		status = bad(w, "args must be an object");
 	if (status == 0 && args.text &&
 		(!(raw = strndup(args.text, args.length)) ||
@@ -243,7 +243,7 @@ static int take_words(struct work *w, struct json_slice words)
 
 	for (size_t at = 0; json_item(words, &at, &word); count++)
 		continue;
-	if (!words.text || words.text[0] != '[')
+	if (json_kind(words) != JSON_ARRAY)
 		return bad(w, "argv must be an array of strings");
 	w->run.argv = w->argv = calloc(count + 1, sizeof *w->argv);
 	if (!w->argv)
@@ -263,7 +263,7 @@ static int take_source(struct work *w)
 			  coded = json_get(w->program, "text_b64"),
 			  *given = text.text ? &text : &coded;
 
-	if (!given->text || given->text[0] != '"' || (text.text && coded.text))
+	if (json_kind(*given) != JSON_STRING || (text.text && coded.text))
 		return bad(w, "program needs text or text_b64");
 	if (!json_get_bytes(w->program, "text", &w->source))
 		return bad(w, "text_b64 is no base64");
@@ -279,7 +279,7 @@ static int check_members(struct work *w)
 	static const char *const KNOWN[] = { "kind", "text", "text_b64", "name", "argv" };
 	struct json_slice key, value;
 
-	if (!w->program.text || w->program.text[0] != '{')
+	if (json_kind(w->program) != JSON_OBJECT)
 		return bad(w, "program must be an object");
 	for (size_t at = 0; json_next(w->program, &at, &key, &value);) {
 		size_t i = 0;

@@ -155,7 +155,7 @@ static void guess_name(struct action_context *a, struct json_slice spec)
 	char name[IDENTITY_ROOM];
 	struct error ignored = ERROR_INIT;
 
-	if (spec.text[0] == '{' && json_copy(json_get(spec, "name"), name, sizeof name) &&
+	if (json_copy(json_get(spec, "name"), name, sizeof name) &&
 		identity_check_tool(name, strlen(name), &ignored) == 0)
 		memcpy(a->name, name, sizeof name);
 }
@@ -354,7 +354,7 @@ static int take_arguments(struct action_context *a, struct tool_run *p)
 	char *text;
 	int status;
 
-	if (args.text && args.text[0] != '{')
+	if (args.text && json_kind(args) != JSON_OBJECT)
 		return error_set(a->err, FAILURE_ARGUMENTS_REFUSED, 0,
 			"%s: the arguments are a JSON object", p->spec->name);
 	text = args.text ? strndup(args.text, args.length) : strdup("{}");

@@ -56,7 +56,7 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 		buffer_add_text(out, format_bytes(json_int(value, 0), text));
 	} else if (strcmp(form, "ms") == 0) {
 		buffer_add_text(out, format_duration(json_int(value, 0), text));
-	} else if (value.text[0] == '"' && json_get_bytes(data, name, &bytes)) {
+	} else if (json_kind(value) == JSON_STRING && json_get_bytes(data, name, &bytes)) {
 		if (form[0] == '8')
 			text_visible(out, bytes.data, bytes.length < 8 ? bytes.length : 8,
 				TEXT_ONE_LINE);
@@ -66,7 +66,7 @@ static bool add_field(struct json_slice data, const char *at, size_t length, str
 			text_visible(out, bytes.data, bytes.length - 1, TEXT_ONE_LINE);
 		else
 			text_visible(out, bytes.data, bytes.length, TEXT_ONE_LINE);
-	} else if (value.text[0] == '[') {
+	} else if (json_kind(value) == JSON_ARRAY) {
 		struct json_slice item;
 
 		for (size_t i = 0, count = 0; json_item(value, &i, &item); count++) {

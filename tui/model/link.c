@@ -203,7 +203,7 @@ static void take_line(struct link *l, const char *text, size_t length)
 	if (method.text) {
 		struct json_slice params = members[1];
 
-		if (json_is(method, "event") && params.text && params.text[0] == '{')
+		if (json_is(method, "event") && json_kind(params) == JSON_OBJECT)
 			l->on_event(l->owner, params);
 		return;
 	}

@@ -74,7 +74,7 @@ static bool set_key(struct tool *t, const struct json_slice *members)
 	bool good = true;
 
 	for (size_t i = 0; i < KEY_COUNT; i++) {
-		good &= members[i].length > 2 && members[i].text[0] == '"';
+		good &= json_kind(members[i]) == JSON_STRING && members[i].length > 2;
 		buffer_printf(&key, "\"%s\":", KEYS[i]);
 		json_add_visible(&key, members[i].text, members[i].length);
 		buffer_add_text(&key, ",");
@@ -91,7 +91,7 @@ bool tool_take(struct tool *t, struct json_slice item)
 	struct json_slice key, value, members[KEY_COUNT] = { { NULL, 0 } };
 
 	*t = (struct tool){ .version = 0 };
-	if (!item.text || item.length == 0 || item.text[0] != '{')
+	if (json_kind(item) != JSON_OBJECT)
 		return false;
 	for (size_t at = 0; json_next(item, &at, &key, &value);) {
 		take_member(t, key, value);

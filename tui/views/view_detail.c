@@ -74,10 +74,9 @@ static void add_confinement(struct lines *out, const struct run *run)
 		buffer_add_text(&text,
 			text.length ? PARTS[i].label
 				    : PARTS[i].label + strspn(PARTS[i].label, ",; "));
-		if (value.text[0] != '[')
+		if (json_kind(value) != JSON_ARRAY)
 			json_visible(value, &text);
-		for (size_t at = 0, count = 0; value.text[0] == '[' && json_item(value, &at, &item);
-			count++) {
+		for (size_t at = 0, count = 0; json_item(value, &at, &item); count++) {
 			buffer_add(&text, ",", count > 0);
 			json_visible(item, &text);
 		}

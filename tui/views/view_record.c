@@ -54,15 +54,16 @@ static void add_array(struct lines *out, struct json_slice value, const char *na
 void view_json(struct lines *out, struct json_slice value, const char *name, int depth)
 {
 	struct buffer shown = BUFFER_INIT;
+	enum json_kind kind = json_kind(value);
 	struct json_slice key, member;
 	size_t at = 0;
 
 	if (!value.text || value.length == 0)
 		return;
-	if (value.text[0] == '"') {
+	if (kind == JSON_STRING) {
 		add_text(out, value, name, depth);
-	} else if ((value.text[0] == '{' || value.text[0] == '[') && !is_flat(value) && depth < 8) {
-		if (value.text[0] == '[') {
+	} else if ((kind == JSON_OBJECT || kind == JSON_ARRAY) && !is_flat(value) && depth < 8) {
+		if (kind == JSON_ARRAY) {
 			add_array(out, value, name, depth);
 			return;
 		}
