@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "isolate/base/io.h"
 #include "isolate/base/cleanup.h"
 
 #define PACKED_VERSION 3u
@@ -59,23 +60,6 @@ static void move_texts(void *at, size_t count, size_t by)
 
 	for (size_t i = 0; i < count; i++)
 		texts[i].offset += (uint32_t)by;
-}
-
-static int write_all(int fd, const void *bytes, size_t length)
-{
-	const char *at = bytes;
-
-	while (length > 0) {
-		ssize_t wrote = write(fd, at, length);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return -1;
-		at += wrote;
-		length -= (size_t)wrote;
-	}
-	return 0;
 }
 
 static int write_sealed(const struct packer *p, const struct packed_layout *l, const void *packed,

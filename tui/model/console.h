@@ -206,8 +206,8 @@ int console_rows(const struct console *c);
 bool console_shows_prompt(const struct console *c); /* the whole of what is asked */
 
 /* ---- requests.c: what goes over the connection ---- */
-void console_connected(void *console);
-void console_event(void *console, struct json_slice event);
+void console_connected(void *owner);
+void console_event(void *owner, struct json_slice event);
 void console_ask_list(struct console *c);
 void console_ask_program(struct console *c, struct run *run);
 void console_control_run(struct console *c, const char *method, const char *id);
