@@ -205,7 +205,9 @@ def _():
     source = ("import mmap, time\nwith open('/n/large', 'rb') as f:\n    m = mmap.mmap(f.fileno(), 0, mmap.%s)\n"
               "for i in range(0, len(m), 4096):\n    %s\nprint('read')\ntime.sleep(0.2)\n")
     options = ("--memory", "64", "--ro", directory + ":/n")
-    for mode in ("fuse", "bind"):
+    # Through a bind a file of the host's tmpfs is shared memory like the program's own.
+    on_disk = subprocess.check_output(["stat", "-f", "-c", "%T", directory]) != b"tmpfs\n"
+    for mode in ("fuse", "bind") if on_disk else ("fuse",):
         record = run_code(source % ("MAP_SHARED, mmap.PROT_READ", "m[i]"), *options, "--view", mode).expect(0).record
         tap.equal((record["stdout"], record["oom"]), ("read\n", False), mode)
     record = run_code(source % ("MAP_PRIVATE", "m[i] = 1"), *options).record
