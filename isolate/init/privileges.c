@@ -18,12 +18,14 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/wire/limits.h"
 
 #define CAP_WORDS 2
@@ -129,16 +131,16 @@ int privileges_die_with(int lifeline, struct error *err)
 /* One write to one file of /proc; kernel interfaces take it whole or not at all. */
 static int write_proc(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), saved;
-	ssize_t wrote;
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -1;
-	wrote = write(fd, text, strlen(text));
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return wrote == (ssize_t)strlen(text) ? 0 : -1;
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Without descriptors or memory nothing was denied. */
+static enum failure denied(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED
+								     : FAILURE_USERNS_DENIED;
 }
 
 /*
@@ -172,21 +174,42 @@ int privileges_limit_namespace(uint32_t *layers, struct error *err)
 	return 0;
 }
 
-int privileges_map_self(uid_t uid, gid_t gid, struct error *err)
+static int map_id(const char *proc, const char *which, unsigned inside, unsigned outside,
+	bool is_own, struct error *err)
 {
-	char line[48];
+	bool is_group = which[0] == 'g';
+	char path[64], line[48];
 
-	if (write_proc("/proc/self/setgroups", "deny") != 0)
-		return error_set(err, FAILURE_USERNS_DENIED, errno, "denying setgroups");
-	snprintf(line, sizeof line, "%u %u 1", (unsigned)uid, (unsigned)uid);
-	if (write_proc("/proc/self/uid_map", line) != 0)
-		return error_set(
-			err, FAILURE_USERNS_DENIED, errno, "mapping user %u", (unsigned)uid);
-	snprintf(line, sizeof line, "%u %u 1", (unsigned)gid, (unsigned)gid);
-	if (write_proc("/proc/self/gid_map", line) != 0)
-		return error_set(
-			err, FAILURE_USERNS_DENIED, errno, "mapping group %u", (unsigned)gid);
-	return 0;
+	snprintf(path, sizeof path, "%s/%s", proc, is_group ? "gid_map" : "uid_map");
+	snprintf(line, sizeof line, "%u %u 1", inside, outside);
+	if (write_proc(path, line) == 0)
+		return 0;
+	/* The kernel asks for CAP_SETUID and CAP_SETGID to map another id than the writer's own. */
+	if (errno == EPERM && !is_own)
+		return error_set(err, FAILURE_UID_UNMAPPED, EPERM,
+			"mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID "
+			"here (--cap-drop=ALL, CapabilityBoundingSet=), and never runs a program "
+			"as "
+			"itself",
+			which);
+	return error_set(
+		err, denied(errno), errno, "mapping the %s id of the sandbox (%s)", which, path);
+}
+
+int privileges_map(pid_t pid, const struct id_map *ids, struct error *err)
+{
+	bool is_own = pid == 0 || ids->outside_uid == geteuid();
+	char proc[32] = "/proc/self", path[64];
+
+	if (pid > 0)
+		snprintf(proc, sizeof proc, "/proc/%d", (int)pid);
+	snprintf(path, sizeof path, "%s/setgroups", proc);
+	if (write_proc(path, "deny") != 0)
+		return error_set(err, denied(errno), errno,
+			"denying setgroups in the new user namespace (%s)", path);
+	if (map_id(proc, "user", ids->inside_uid, ids->outside_uid, is_own, err) < 0)
+		return -1;
+	return map_id(proc, "group", ids->inside_gid, ids->outside_gid, is_own, err);
 }
 
 /* ---- landlock ---- */

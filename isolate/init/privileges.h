@@ -46,11 +46,17 @@ int privileges_die_with(int lifeline, struct error *err);
  */
 int privileges_limit_namespace(uint32_t *layers, struct error *err);
 
+/* The one user and the one group of a user namespace, and what they are one namespace further out. */
+struct id_map {
+	uid_t inside_uid, outside_uid;
+	gid_t inside_gid, outside_gid;
+};
+
 /*
- * Maps uid and gid to the same numbers one namespace further out, for the calling process, which is
- * in a new user namespace. Returns 0, or -1 with USERNS_DENIED.
+ * Maps the ids of a process that is in a new user namespace (pid 0: the calling one), and denies it
+ * setgroups(2). Returns 0, or -1 with USERNS_DENIED, UID_UNMAPPED or RESOURCES_EXHAUSTED.
  */
-int privileges_map_self(uid_t uid, gid_t gid, struct error *err);
+int privileges_map(pid_t pid, const struct id_map *ids, struct error *err);
 
 /* Landlock scopes, for the tier without namespaces: landlock(7). */
 

@@ -114,9 +114,11 @@ static int remount(struct child *n, int root)
 
 static int isolate(struct child *n)
 {
+	const uid_t uid = n->spawn->limits.uid;
+	const gid_t gid = n->spawn->limits.gid;
 	int root, status;
 
-	if (privileges_map_self(n->spawn->limits.uid, n->spawn->limits.gid, &n->error) < 0)
+	if (privileges_map(0, &(struct id_map){ uid, uid, gid, gid }, &n->error) < 0)
 		return -1;
 	(void)!sethostname("cordon", 6); /* the server's own name is the same one, or was refused */
 	if (!(n->spawn->limits.flags & LIMIT_HOST_NETWORK) && loopback_up(&n->error) < 0)

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@
 #include <unistd.h>
 
 #include "isolate/base/cleanup.h"
-#include "isolate/base/locate.h"
+#include "isolate/sandbox/launch.h"
 
 #define LEAF "cordon-caller"
 
@@ -33,25 +32,18 @@ static const char *const CONTROLLERS[] = { "memory", "pids" };
 
 static ssize_t read_at(int directory, const char *name, char *text, size_t size)
 {
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
 
-	if (fd >= 0)
-		close(fd);
 	text[length > 0 ? length : 0] = '\0';
 	return length;
 }
 
 static int write_at(int directory, const char *name, const char *text)
 {
-	int fd = openat(directory, name, O_WRONLY | O_CLOEXEC), saved;
-	ssize_t wrote = fd < 0 ? -1 : write(fd, text, strlen(text));
+	_cleanup_close_ int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
 
-	saved = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	return wrote < 0 ? -1 : 0;
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
 }
 
 static bool has_word(const char *text, const char *word)
@@ -66,21 +58,21 @@ static bool has_word(const char *text, const char *word)
 }
 
 /* Whether children of this directory get both controllers; turns them on where that is possible. */
-static bool hands_on_controllers(int directory)
+static bool delegates_controllers(int directory)
 {
 	char text[512];
 
 	for (size_t i = 0; i < sizeof CONTROLLERS / sizeof *CONTROLLERS; i++) {
-		char order[32];
+		char request[32];
 
 		if (read_at(directory, "cgroup.subtree_control", text, sizeof text) < 0)
 			return false;
 		if (has_word(text, CONTROLLERS[i]))
 			continue;
-		snprintf(order, sizeof order, "+%s", CONTROLLERS[i]);
+		snprintf(request, sizeof request, "+%s", CONTROLLERS[i]);
 		if (read_at(directory, "cgroup.controllers", text, sizeof text) < 0 ||
 			!has_word(text, CONTROLLERS[i]) ||
-			write_at(directory, "cgroup.subtree_control", order) != 0)
+			write_at(directory, "cgroup.subtree_control", request) != 0)
 			return false;
 	}
 	return true;
@@ -92,7 +84,7 @@ static bool hands_on_controllers(int directory)
  */
 static bool find_mount(char *path, size_t size)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
 	char line[8192], point[PATH_MAX];
 	bool found = false;
 
@@ -102,15 +94,13 @@ static bool find_mount(char *path, size_t size)
 		if (found)
 			snprintf(path, size, "%s", point);
 	}
-	if (file)
-		fclose(file);
 	return found;
 }
 
 /* The caller's own cgroup: the line "0::/path" of /proc/self/cgroup. */
 static bool find_own(char *path, size_t size)
 {
-	FILE *file = fopen("/proc/self/cgroup", "re");
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/cgroup", "re");
 	char line[PATH_MAX];
 	bool found = false;
 
@@ -120,8 +110,6 @@ static bool find_own(char *path, size_t size)
 		if (found)
 			snprintf(path, size, "%s", line + 3);
 	}
-	if (file)
-		fclose(file);
 	return found;
 }
 
@@ -188,8 +176,8 @@ static const char *find_path(char *path, size_t size)
  */
 static int find_place(bool may_move, const char **obstacle)
 {
+	_cleanup_close_ int fd = -1;
 	char path[2 * PATH_MAX];
-	int fd;
 
 	*obstacle = find_path(path, sizeof path);
 	if (*obstacle)
@@ -198,71 +186,34 @@ static int find_place(bool may_move, const char **obstacle)
 	if (fd < 0 || faccessat(fd, "cgroup.procs", W_OK, 0) != 0 ||
 		faccessat(fd, ".", W_OK, 0) != 0)
 		*obstacle = "the caller's cgroup is not delegated to the caller";
-	else if (hands_on_controllers(fd))
-		return fd;
+	else if (delegates_controllers(fd))
+		return steal_fd(&fd);
 	else if (!has_controllers(path))
 		*obstacle = "the caller's cgroup was not given the memory and pids controllers";
 	else if (!is_alone(fd))
 		*obstacle = "other processes are in the caller's cgroup, and none may have "
 			    "processes and children";
-	else if (!may_move || (move_to_leaf(fd) && hands_on_controllers(fd)))
-		return fd;
+	else if (!may_move || (move_to_leaf(fd) && delegates_controllers(fd)))
+		return steal_fd(&fd);
 	else
 		*obstacle = "the caller could not move to a leaf of its cgroup";
-	if (fd >= 0)
-		close(fd);
 	return -1;
 }
 
 void cgroup_make_room(void)
 {
 	const char *obstacle;
-	int fd = find_place(true, &obstacle);
+	_cleanup_close_ int fd = find_place(true, &obstacle);
 
-	if (fd >= 0)
-		close(fd);
+	(void)fd;
 }
 
 const char *cgroup_obstacle(void)
 {
 	const char *obstacle;
-	int fd = find_place(false, &obstacle);
+	_cleanup_close_ int fd = find_place(false, &obstacle);
 
-	if (fd < 0)
-		return obstacle;
-	close(fd);
-	return NULL;
-}
-
-/* Starts the process that removes the cgroup when our end of its pipe is gone. */
-static int start_janitor(struct cgroup *g, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	char path[PATH_MAX];
-	char *const argv[] = { (char *)"cordon-init", g->name, NULL };
-	char *const env[] = { NULL };
-	int ends[2], code;
-
-	if (locate(OWN_INIT, path, sizeof path, NULL) < 0 || pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-	posix_spawn_file_actions_adddup2(&actions, g->parent, 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	/* It may outlive the caller, whose terminal and standard error are none of its business. */
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-	code = posix_spawn(pid, path, &actions, &attributes, argv, env);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[0]);
-	if (code != 0) {
-		close(ends[1]);
-		return -1;
-	}
-	g->janitor = ends[1];
-	return 0;
+	return fd < 0 ? obstacle : NULL;
 }
 
 void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t processes)
@@ -276,7 +227,8 @@ void cgroup_make(struct cgroup *g, const char *id, int64_t memory_bytes, int64_t
 	if (g->parent < 0)
 		return;
 	snprintf(g->name, sizeof g->name, "cordon-%.48s", id);
-	if (start_janitor(g, &janitor) < 0 || mkdirat(g->parent, g->name, 0755) != 0)
+	g->janitor = launch_keeper(g->name, g->parent, &janitor);
+	if (g->janitor < 0 || mkdirat(g->parent, g->name, 0755) != 0)
 		goto fail;
 	g->directory = openat(g->parent, g->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (g->directory < 0)

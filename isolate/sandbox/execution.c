@@ -228,10 +228,10 @@ static int start(struct execution *x, unsigned flags)
 		watch_output(x);
 	memcpy(request.standard, x->program->kind == PROGRAM_BODY ? server : standard,
 		sizeof request.standard);
-	request.inside_uid = x->plan.spawn.limits.uid;
-	request.inside_gid = x->plan.spawn.limits.gid;
-	request.outside_uid = x->outside_uid = in.outside_uid;
-	request.outside_gid = x->outside_gid = in.outside_gid;
+	x->outside_uid = in.outside_uid;
+	x->outside_gid = in.outside_gid;
+	request.ids = (struct id_map){ x->plan.spawn.limits.uid, in.outside_uid,
+		x->plan.spawn.limits.gid, in.outside_gid };
 	if (launch_init(&request, &x->launch, x->err) < 0)
 		goto out;
 	x->record->confinement.layers |=

@@ -23,6 +23,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/base/locate.h"
 #include "isolate/init/privileges.h"
 #include "isolate/wire/limits.h"
@@ -204,61 +206,6 @@ static int clone_failure(int error, struct error *err)
 	}
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), saved;
-	ssize_t wrote = fd < 0 ? -1 : write(fd, text, strlen(text));
-
-	saved = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	return wrote < 0 ? -1 : 0;
-}
-
-/* Without descriptors or memory nothing was denied. */
-static enum failure denied(int error)
-{
-	return error == EMFILE || error == ENFILE || error == ENOMEM ? FAILURE_RESOURCES_EXHAUSTED
-								     : FAILURE_USERNS_DENIED;
-}
-
-static int map_failure(int error, const struct launch_request *r, const char *which,
-	const char *path, struct error *err)
-{
-	/*
-	 * The kernel asks for CAP_SETUID and CAP_SETGID where the id is another than the caller's.
-	 */
-	if (error == EPERM && r->outside_uid != geteuid())
-		return error_set(err, FAILURE_UID_UNMAPPED, error,
-			"mapping the %s id of the sandbox: root has not CAP_SETUID and CAP_SETGID "
-			"here (--cap-drop=ALL,"
-			" CapabilityBoundingSet=), and never runs a program as itself",
-			which);
-	return error_set(
-		err, denied(error), error, "mapping the %s id of the sandbox (%s)", which, path);
-}
-
-/* One id inside, and the groups stay what they are. */
-static int map_ids(pid_t pid, const struct launch_request *r, struct error *err)
-{
-	char path[64], line[48];
-
-	snprintf(path, sizeof path, "/proc/%d/setgroups", (int)pid);
-	if (write_file(path, "deny") != 0)
-		return error_set(err, denied(errno), errno,
-			"denying setgroups in the new user namespace (%s)", path);
-	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
-	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_uid, (unsigned)r->outside_uid);
-	if (write_file(path, line) != 0)
-		return map_failure(errno, r, "user", path, err);
-	snprintf(path, sizeof path, "/proc/%d/gid_map", (int)pid);
-	snprintf(line, sizeof line, "%u %u 1", (unsigned)r->inside_gid, (unsigned)r->outside_gid);
-	if (write_file(path, line) != 0)
-		return map_failure(errno, r, "group", path, err);
-	return 0;
-}
-
 /*
  * Root's supplementary groups must not go with the child, and behind "deny" it could not drop them.
  * So this thread is without them for the moment of the clone: the raw calls change one thread's
@@ -342,7 +289,7 @@ int launch_init(const struct launch_request *r, struct launch *out, struct error
 		error_set(err,
 			c.failed_errno == EPERM ? FAILURE_USERNS_DENIED : FAILURE_HELPER_MISSING,
 			c.failed_errno, "executing %s", c.path);
-	else if (!r->has_namespaces || map_ids(out->pid, r, err) == 0)
+	else if (!r->has_namespaces || privileges_map(out->pid, &r->ids, err) == 0)
 		status = 0;
 	else
 		launch_explain(out, DYING_MS, err); /* it may be on its way out still */
@@ -408,6 +355,35 @@ bool launch_close(struct launch *l, int wait_ms)
 		close(l->control);
 	l->pidfd = l->control = -1;
 	return gone;
+}
+
+int launch_keeper(const char *role, int fd, pid_t *pid)
+{
+	_cleanup_close_ int read_end = -1, write_end = -1, moved = -1;
+	char *const argv[] = { (char *)"cordon-init", (char *)role, NULL };
+	char *const env[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	char path[PATH_MAX];
+	int ends[2], code;
+
+	if (locate(OWN_INIT, path, sizeof path, NULL) < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	read_end = ends[0];
+	write_end = ends[1];
+	if (move_up(read_end, &moved) < 0)
+		return -1;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, 1); /* first: it may be descriptor 0 */
+	posix_spawn_file_actions_adddup2(&actions, moved, 0);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_init(&attributes);
+	/* no key that is typed at the caller's terminal signals it */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+	code = posix_spawn(pid, path, &actions, &attributes, argv, env);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return code == 0 ? steal_fd(&write_end) : -1;
 }
 
 /* ---- refusal ---- */

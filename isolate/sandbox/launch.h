@@ -16,6 +16,7 @@
 
 #include "isolate/base/error.h"
 #include "isolate/base/locate.h"
+#include "isolate/init/privileges.h"
 
 struct launch {
 	/* in the caller's namespace; for messages and cgroups, never for signals */
@@ -31,9 +32,7 @@ struct launch_request {
 	bool has_namespaces;
 	bool host_network; /* but not this one */
 	int standard[3];   /* become 0, 1, 2; kept by the caller */
-	/* the program's id as it sees it, and what that is on the host */
-	uid_t inside_uid, outside_uid;
-	gid_t inside_gid, outside_gid;
+	struct id_map ids; /* the program's as it sees them, and what they are on the host */
 };
 
 /*
@@ -78,6 +77,13 @@ void launch_explain(const struct launch *l, int wait_ms, struct error *err);
  * it has ended. Safe on a launch that failed (pidfd -1), which has.
  */
 bool launch_close(struct launch *l, int wait_ms);
+
+/*
+ * Starts cordon-init in another role: it waits for the end of a pipe, and then does what the caller
+ * cannot when it is killed ("terminal", or the name of a cgroup). fd becomes its descriptor 1.
+ * Returns our end of the pipe, or -1.
+ */
+int launch_keeper(const char *role, int fd, pid_t *pid);
 
 /*
  * What around cordon refuses a system call: the kernel says only EPERM or EACCES, and /proc says

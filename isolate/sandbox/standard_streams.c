@@ -14,11 +14,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +29,7 @@
 
 #include "isolate/base/cleanup.h"
 #include "isolate/base/clock.h"
-#include "isolate/base/locate.h"
+#include "isolate/sandbox/launch.h"
 
 /*
  * The caller's descriptors keep their flags, so a pipe or a terminal is opened anew, non-blocking,
@@ -367,36 +365,16 @@ static int set_attributes(int fd, const struct termios *settings)
 	return status;
 }
 
-/* Without a keeper all goes on, but for what happens after a KILL. */
+/* Without a keeper only a SIGKILL leaves the terminal as it is. */
 static void start_keeper(struct terminal *t)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	char path[PATH_MAX];
-	char *const argv[] = { (char *)"cordon-init", (char *)"terminal", NULL };
-	char *const env[] = { NULL };
-	int ends[2], code;
-
-	if (locate(OWN_INIT, path, sizeof path, NULL) < 0 || pipe2(ends, O_CLOEXEC) != 0)
-		return;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, t->fd, 1); /* first: it mostly is descriptor 0 */
-	posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-	posix_spawnattr_init(&attributes);
-	/* no key that is typed signals it */
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-	code = posix_spawn(&t->keeper_pid, path, &actions, &attributes, argv, env);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[0]);
+	t->keeper = launch_keeper("terminal", t->fd, &t->keeper_pid);
 	/*
-	 * The settings fit a pipe's atomic write; they go along because the keeper may look only
+	 * The settings fit a pipe's atomic write. They go along because the keeper may look only
 	 * after they have changed.
 	 */
-	if (code == 0 && write(ends[1], &t->before, sizeof t->before) == sizeof t->before)
-		t->keeper = ends[1];
-	else
-		close(ends[1]);
+	if (t->keeper >= 0 && write(t->keeper, &t->before, sizeof t->before) != sizeof t->before)
+		close_fd(&t->keeper);
 }
 
 /*
