@@ -8,7 +8,7 @@
  * document that is compared member by member (a schema and its arguments) is read once into a list
  * of nodes.
  *
- * Pure and without recursion. A slice whose text is NULL stands for what is not there; every
+ * Pure; reading does not recurse. A slice whose text is NULL stands for what is not there; every
  * function takes it.
  */
 #ifndef CORDON_ISOLATE_BASE_JSON_READ_H
@@ -88,7 +88,7 @@ char *json_dup(struct json_slice value);
  */
 bool json_get_bytes(struct json_slice object, const char *name, struct buffer *out);
 
-/* A whole number of at most 31 characters, or `otherwise`. */
+/* The whole part of a number of at most 31 characters, or `otherwise`. */
 int64_t json_int(struct json_slice value, int64_t otherwise);
 
 /* A number as the nearest double, whatever the locale, or `otherwise`. */
@@ -160,14 +160,13 @@ int json_tree_compare(const struct json_node *a, const struct json_node *b);
  * in nothing but these have the same canonical form.
  */
 void json_tree_canonical(const struct json_tree *t, uint32_t node, struct buffer *out);
+void json_canonical_string(struct buffer *out, const char *bytes, size_t length);
 
 /*
- * The same with every number in one form, so that equal values have equal texts: 1, 1.0 and 10e-1
- * are 1. Numbers that json_read_number cannot tell apart are equal, but for long integers.
+ * Appends the canonical form with every number in one form, so that equal values have equal texts:
+ * 1, 1.0 and 10e-1 are 1. Integers of any length differ; other numbers are equal when their doubles
+ * are.
  */
 void json_tree_normal(const struct json_tree *t, uint32_t node, struct buffer *out);
-
-/* The same for a string by itself. */
-void json_canonical_string(struct buffer *out, const char *bytes, size_t length);
 
 #endif

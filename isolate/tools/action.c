@@ -23,13 +23,6 @@
 
 enum opening { CREATE, OPEN, EACH };
 
-struct json_slice action_raw(const struct action_context *a, const char *key)
-{
-	uint32_t node = json_tree_member(&a->params, 0, key);
-
-	return node ? action_node(a, node)->raw : JSON_NONE;
-}
-
 struct tool_event action_event(const struct action_context *a, const struct item *item)
 {
 	return (struct tool_event){ .user = a->user,
@@ -242,15 +235,15 @@ static int validate_imported(const struct spec *spec, void *context)
 }
 
 /* One line; what is wrong with it is said with its number. */
-static int import_line(struct action_context *a, uint32_t at, int64_t number, bool *is_new)
+static int import_line(
+	struct action_context *a, struct json_slice line, int64_t number, bool *is_new)
 {
 	struct transfer t = { .keep = a->keep,
 		.who = a->request->authority.who,
 		.validate = validate_imported,
 		.context = a };
-	int status = action_node(a, at)->kind != JSON_OBJECT
-		? action_bad(a, "lines", "an array of objects")
-		: transfer_import(&a->store, &t, action_node(a, at)->raw, a->err);
+	int status = json_kind(line) != JSON_OBJECT ? action_bad(a, "lines", "an array of objects")
+						    : transfer_import(&a->store, &t, line, a->err);
 	struct error inner = *a->err;
 	struct tool_event event;
 
@@ -272,15 +265,15 @@ static int import_line(struct action_context *a, uint32_t at, int64_t number, bo
 
 static int import(struct action_context *a)
 {
-	uint32_t lines = json_tree_member(&a->params, 0, "lines");
+	struct json_slice lines = json_get(a->params, "lines"), line;
 	int64_t imported = 0, skipped = 0;
 	bool is_new;
 
-	if (!lines || action_node(a, lines)->kind != JSON_ARRAY)
+	if (json_kind(lines) != JSON_ARRAY)
 		return action_bad(a, "lines", "an array of what tool.export gives");
-	for (uint32_t at = lines + 1; at < action_node(a, lines)->end;
-		at = action_node(a, at)->end) {
-		if (import_line(a, at, (a->first ? a->first : 1) + imported + skipped, &is_new) < 0)
+	for (size_t at = 0; json_item(lines, &at, &line);) {
+		if (import_line(a, line, (a->first ? a->first : 1) + imported + skipped, &is_new) <
+			0)
 			return -1;
 		imported += is_new;
 		skipped += !is_new;
@@ -368,7 +361,6 @@ int action_perform(const struct action_request *r, struct action_answer *answer,
 	status = perform(&a, action);
 	trace("tools", "%s of \"%s\" %s", action->name, a.name, status < 0 ? "failed" : "is done");
 	store_close(&a.store);
-	json_tree_free(&a.params);
 	free(a.session);
 	free(a.agent);
 	free(a.reason);

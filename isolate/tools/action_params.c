@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isolate/base/cleanup.h"
 #include "isolate/tools/action_state.h"
 
 #define REASON_MAX 4096
@@ -25,74 +26,77 @@ int action_bad(struct action_context *a, const char *key, const char *what)
 	return error_set(a->err, FAILURE_BAD_OPTION, 0, "%s must be %s", key, what);
 }
 
-const struct json_node *action_node(const struct action_context *a, uint32_t node)
+/* The bytes of a string; text is empty before and owned afterwards. */
+static int decode(
+	struct action_context *a, struct json_slice value, const char *key, struct buffer *text)
 {
-	return &a->params.nodes[node];
+	if (!json_decode(value, text))
+		return action_bad(a, key, "a string");
+	buffer_add(text, "", 1);
+	text->length--;
+	return text->failed
+		? error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading %s", key)
+		: 0;
 }
 
 static int copy_text(
-	struct action_context *a, uint32_t node, const char *key, size_t most, char **out)
+	struct action_context *a, struct json_slice value, const char *key, size_t most, char **out)
 {
-	const struct json_node *value = action_node(a, node);
-
-	if (value->kind != JSON_STRING || value->length > most ||
-		memchr(value->bytes, '\0', value->length))
-		return action_bad(a, key, "a string, and not longer than some pages");
-	*out = strndup(value->bytes, value->length);
-	return *out ? 0 : error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, ENOMEM, "reading %s", key);
+	*out = json_dup(value);
+	return *out && strlen(*out) <= most
+		? 0
+		: action_bad(a, key, "a string, and not longer than some pages");
 }
 
-static int take_id(struct action_context *a, uint32_t node, const char *key, char **out)
+static int take_id(struct action_context *a, struct json_slice value, const char *key, char **out)
 {
-	if (action_node(a, node)->kind != JSON_STRING)
-		return action_bad(a, key, "a string");
-	if (identity_check(key, action_node(a, node)->bytes, action_node(a, node)->length, a->err) <
-		0)
-		return -1;
-	return copy_text(a, node, key, IDENTITY_MAX, out);
-}
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
 
-static int take_user(struct action_context *a, uint32_t node)
-{
-	if (json_tree_is(&a->params, node, "*")) {
-		a->all_users = true;
-		return 0;
-	}
-	if (action_node(a, node)->kind != JSON_STRING)
-		return action_bad(a, "user", "a string");
-	if (identity_check("the user", action_node(a, node)->bytes, action_node(a, node)->length,
-		    a->err) < 0)
+	if (decode(a, value, key, &text) < 0 ||
+		identity_check(key, text.data, text.length, a->err) < 0)
 		return -1;
-	snprintf(a->user, sizeof a->user, "%.*s", (int)action_node(a, node)->length,
-		action_node(a, node)->bytes);
+	*out = steal_pointer(text.data);
 	return 0;
 }
 
-static int take_name(struct action_context *a, uint32_t node)
+static int take_user(struct action_context *a, struct json_slice value)
 {
-	if (action_node(a, node)->kind != JSON_STRING)
-		return action_bad(a, "name", "a string");
-	if (identity_check_tool(action_node(a, node)->bytes, action_node(a, node)->length, a->err) <
-		0)
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
+
+	if (json_is(value, "*")) {
+		a->all_users = true;
+		return 0;
+	}
+	if (decode(a, value, "user", &text) < 0 ||
+		identity_check("the user", text.data, text.length, a->err) < 0)
 		return -1;
-	snprintf(a->name, sizeof a->name, "%.*s", (int)action_node(a, node)->length,
-		action_node(a, node)->bytes);
+	snprintf(a->user, sizeof a->user, "%s", text.data);
+	return 0;
+}
+
+static int take_name(struct action_context *a, struct json_slice value)
+{
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT;
+
+	if (decode(a, value, "name", &text) < 0 ||
+		identity_check_tool(text.data, text.length, a->err) < 0)
+		return -1;
+	snprintf(a->name, sizeof a->name, "%s", text.data);
 	a->has_name = true;
 	return 0;
 }
 
-static int take_number(struct action_context *a, uint32_t node, const char *key, int64_t *out)
+static int take_number(
+	struct action_context *a, struct json_slice value, const char *key, int64_t *out)
 {
-	const struct json_node *value = action_node(a, node);
-	const char *text = value->raw.text;
 	int64_t number = 0;
 
-	if (value->kind != JSON_NUMBER || value->raw.length > 7)
+	if (json_kind(value) != JSON_NUMBER || value.length > 7)
 		return action_bad(a, key, "a whole number from 1 to 1000000");
-	for (uint32_t i = 0; i < value->raw.length; i++) {
-		if (text[i] < '0' || text[i] > '9')
+	for (size_t i = 0; i < value.length; i++) {
+		if (value.text[i] < '0' || value.text[i] > '9')
 			return action_bad(a, key, "a whole number from 1 to 1000000");
-		number = number * 10 + (text[i] - '0');
+		number = number * 10 + (value.text[i] - '0');
 	}
 	*out = number;
 	return number >= 1 && number <= PROMOTION_THRESHOLD_MAX
@@ -100,80 +104,73 @@ static int take_number(struct action_context *a, uint32_t node, const char *key,
 		: action_bad(a, key, "a whole number from 1 to 1000000");
 }
 
-static int take_version(struct action_context *a, uint32_t node)
+static int take_version(struct action_context *a, struct json_slice value)
 {
-	return take_number(a, node, "version", &a->reference.version);
+	return take_number(a, value, "version", &a->reference.version);
 }
 
-static int take_threshold(struct action_context *a, uint32_t node)
+static int take_threshold(struct action_context *a, struct json_slice value)
 {
-	return take_number(a, node, "threshold", &a->threshold);
+	return take_number(a, value, "threshold", &a->threshold);
 }
 
-static int take_hash(struct action_context *a, uint32_t node)
+static int take_hash(struct action_context *a, struct json_slice value)
 {
-	const struct json_node *value = action_node(a, node);
-	bool good =
-		value->kind == JSON_STRING && value->length >= 8 && value->length < SPEC_HASH_ROOM;
+	char *hash = a->reference.hash;
 
-	for (uint32_t i = 0; good && i < value->length; i++)
-		good = (value->bytes[i] >= '0' && value->bytes[i] <= '9') ||
-			(value->bytes[i] >= 'a' && value->bytes[i] <= 'f');
-	if (!good)
+	if (!json_copy(value, hash, sizeof a->reference.hash) || strlen(hash) < 8 ||
+		strspn(hash, "0123456789abcdef") != strlen(hash))
 		return action_bad(a, "hash", "8 to 64 hexadecimal digits, in small letters");
-	snprintf(a->reference.hash, sizeof a->reference.hash, "%.*s", (int)value->length,
-		value->bytes);
 	return 0;
 }
 
-static int take_policy(struct action_context *a, uint32_t node)
+static int take_policy(struct action_context *a, struct json_slice value)
 {
-	char *word = NULL;
+	_cleanup_free_ char *word = NULL;
 
-	if (copy_text(a, node, "policy", 40, &word) < 0)
+	if (copy_text(a, value, "policy", 40, &word) < 0)
 		return -1;
 	a->policy = promotion_policy_of(word);
 	a->has_policy = true;
-	free(word);
 	return a->policy == POLICY_COUNT
 		? action_bad(a, "policy", "threshold, eager or operator_approval")
 		: 0;
 }
 
-static int take_session(struct action_context *a, uint32_t node)
+static int take_session(struct action_context *a, struct json_slice value)
 {
-	return take_id(a, node, "session", &a->session);
+	return take_id(a, value, "session", &a->session);
 }
 
-static int take_agent(struct action_context *a, uint32_t node)
+static int take_agent(struct action_context *a, struct json_slice value)
 {
-	return take_id(a, node, "agent", &a->agent);
+	return take_id(a, value, "agent", &a->agent);
 }
 
-static int take_reason(struct action_context *a, uint32_t node)
+static int take_reason(struct action_context *a, struct json_slice value)
 {
-	return copy_text(a, node, "reason", REASON_MAX, &a->reason);
+	return copy_text(a, value, "reason", REASON_MAX, &a->reason);
 }
 
-static int take_cwd(struct action_context *a, uint32_t node)
+static int take_cwd(struct action_context *a, struct json_slice value)
 {
-	return copy_text(a, node, "cwd", PATH_LENGTH_MAX, &a->cwd);
+	return copy_text(a, value, "cwd", PATH_LENGTH_MAX, &a->cwd);
 }
 
-static int take_keep(struct action_context *a, uint32_t node)
+static int take_keep(struct action_context *a, struct json_slice value)
 {
-	a->keep = action_node(a, node)->kind == JSON_TRUE;
+	a->keep = json_is_true(value);
 	return 0;
 }
 
-static int take_first(struct action_context *a, uint32_t node)
+static int take_first(struct action_context *a, struct json_slice value)
 {
-	return take_number(a, node, "first", &a->first);
+	return take_number(a, value, "first", &a->first);
 }
 
 static const struct {
 	const char *key;
-	int (*take)(struct action_context *, uint32_t);
+	int (*take)(struct action_context *, struct json_slice);
 } PARAMETERS[] = {
 	{ "user", take_user },
 	{ "name", take_name },
@@ -191,14 +188,11 @@ static const struct {
 
 int action_take_parameters(struct action_context *a)
 {
-	if (json_tree_read(&a->params, a->request->params, a->request->length) < 0)
-		return error_set(a->err, FAILURE_RESOURCES_EXHAUSTED, errno,
-			"reading the parameters of %s", a->request->name);
+	a->params = json_slice(a->request->params, a->request->length);
 	for (size_t i = 0; i < sizeof PARAMETERS / sizeof *PARAMETERS; i++) {
-		uint32_t node = json_tree_member(&a->params, 0, PARAMETERS[i].key);
+		struct json_slice value = json_get(a->params, PARAMETERS[i].key);
 
-		if (node && action_node(a, node)->kind != JSON_NULL &&
-			PARAMETERS[i].take(a, node) < 0)
+		if (!json_is_null(value) && PARAMETERS[i].take(a, value) < 0)
 			return -1;
 	}
 	return a->user[0] || a->all_users ? 0 : identity_default_user(a->user, a->err);

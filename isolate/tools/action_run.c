@@ -57,7 +57,7 @@ static int set_number(struct tool_run *p, const char *name, double value, struct
 /* The options of the request, then those that are the tool's. */
 static int take_options(struct action_context *a, struct tool_run *p)
 {
-	struct json_slice profile = action_raw(a, "options");
+	struct json_slice profile = json_get(a->params, "options");
 
 	options_init(&p->options, FOR_EXEC);
 	if (profile.text &&
@@ -242,7 +242,7 @@ static int keep(struct action_context *a, const struct spec *spec, const struct 
 
 int action_spawn(struct action_context *a)
 {
-	struct json_slice text = action_raw(a, "spec");
+	struct json_slice text = json_get(a->params, "spec");
 	struct tool_run p;
 	struct spec spec;
 	int status = -1;
@@ -350,7 +350,7 @@ static int run_and_count(struct action_context *a, struct tool_run *p, const str
 
 static int take_arguments(struct action_context *a, struct tool_run *p)
 {
-	struct json_slice args = action_raw(a, "args");
+	struct json_slice args = json_get(a->params, "args");
 	char *text;
 	int status;
 

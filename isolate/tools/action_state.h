@@ -12,7 +12,7 @@ struct action_context {
 	const struct action_request *request;
 	struct action_answer *answer;
 	struct error *err;
-	struct json_tree params;
+	struct json_slice params; /* an object that passed the gate */
 	struct store store;
 	struct json_writer w; /* over answer->result; an object is open */
 	char user[IDENTITY_ROOM], name[IDENTITY_ROOM];
@@ -28,12 +28,8 @@ struct action_context {
 /* Reads the parameters of the request. Returns 0, or -1 with BAD_OPTION or IDENTITY_REFUSED. */
 int action_take_parameters(struct action_context *a);
 
-/* A node of the parameters; and BAD_OPTION for one: "KEY must be WHAT". Returns -1. */
-const struct json_node *action_node(const struct action_context *a, uint32_t node);
+/* BAD_OPTION for a parameter: "KEY must be WHAT". Returns -1. */
 int action_bad(struct action_context *a, const char *key, const char *what);
-
-/* The text of a parameter as it stands, or text NULL. */
-struct json_slice action_raw(const struct action_context *a, const char *key);
 
 /* An event with the fields that every event of this action has. */
 struct tool_event action_event(const struct action_context *a, const struct item *item);
