@@ -246,8 +246,8 @@ const char *cells_middle(char *out, size_t size, const char *text, int width)
 	}
 	head = cells_fit(text, length, width - 2 - room);
 	/*
-	 * The end begins with a character that has a cell of its own, and not with a mark on one
-	 * that went.
+	 * The end begins with a character that has a cell of its own, not with a combining
+	 * mark of one that was left out.
 	 */
 	for (; tail < length; tail += step) {
 		int wide = look(text + tail, length - tail, &shown, &step);

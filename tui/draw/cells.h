@@ -46,7 +46,7 @@ struct cell {
 struct cells {
 	struct cell *at; /* rows * columns, owned */
 	int rows, columns;
-	bool unicode; /* whether what is shown may be more than ASCII */
+	bool unicode; /* the terminal shows more than ASCII */
 };
 
 #define CELLS_INIT \
@@ -105,8 +105,8 @@ int cells_wrap(struct cells *c, int row, int rows, int column, int width, unsign
 	const char *text, size_t length);
 
 /*
- * Text in at most `width` columns: where it has more it loses its middle, so that neither texts
- * that begin alike nor such that end alike look the same. Returns out, which should have room for
+ * Text in at most `width` columns: longer text is cut in its middle, so that texts with the same
+ * beginning or the same end still differ. Returns out, which should have room for
  * all of it and two bytes more.
  */
 const char *cells_middle(char *out, size_t size, const char *text, int width);

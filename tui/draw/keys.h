@@ -69,8 +69,8 @@ enum action keys_action(uint32_t key, enum where where);
 enum action keys_named(const char *name, size_t length, enum where where);
 
 /*
- * Reads one key as the table and scripts write it: a character, or <Name>. Returns how many bytes
- * that were, 0 when it is none.
+ * Reads one key as the table and scripts write it: a character, or <Name>. Returns its length in
+ * bytes, 0 when it is no key.
  */
 size_t keys_read(const char *text, uint32_t *key);
 

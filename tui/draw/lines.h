@@ -22,13 +22,13 @@ struct line {
 	uint32_t number; /* of a line of source; 0: none */
 	uint8_t style;
 	bool continues; /* the rest of the line before */
-	bool quoted;    /* others wrote it, and it stands behind a mark that says so */
+	bool quoted;    /* foreign text, shown behind a mark */
 };
 
 struct lines {
 	struct line *at; /* owned; those from start on are there */
 	size_t start, end, capacity;
-	uint64_t dropped;    /* lines that went because of the bound */
+	uint64_t dropped;    /* lines dropped for the bound */
 	size_t bytes, bound; /* 0: no bound */
 	bool failed;         /* memory ran out and something is missing */
 	bool quoting;        /* what is appended is quoted */
@@ -51,7 +51,7 @@ const struct line *lines_at(const struct lines *l, size_t row);
 void lines_foreign(
 	struct lines *l, enum style style, const char *text, size_t length, uint32_t first_number);
 
-/* Goes on in the last line with foreign text that has no newline in it. */
+/* Appends foreign text without a newline to the last line. */
 void lines_extend(struct lines *l, const char *text, size_t length);
 
 /* Appends a line of our own; what is put into it must be visible already. "" for an empty one. */

@@ -39,8 +39,8 @@ const struct line *page_line(const struct page *p, size_t line)
 }
 
 /*
- * The columns at the left that are not the text's: of source for its numbers, of quoted text for
- * its mark, and of a row that goes on from one before.
+ * The columns left of the text: the number of a line of source, the mark of quoted text, the mark
+ * of a row that continues the one before.
  */
 static int gutter_of(const struct page *p, size_t line, size_t piece)
 {
@@ -128,7 +128,7 @@ static void go_to_end(struct page *p, int rows, int columns)
 		i++;
 }
 
-/* Brings the top to where there is something, as lines may have become fewer or narrower. */
+/* Moves the top back into the lines, of which there may be fewer now. */
 static void settle(struct page *p, int rows, int columns)
 {
 	size_t count = page_lines(p), line, piece;
@@ -272,7 +272,7 @@ bool page_move(struct page *p, enum action action, int rows, int columns)
 			n--;
 		if (page_lines(p) > 0)
 			go_to_end(&end, rows, columns);
-		/* A cursor that moves down to the end follows what comes. */
+		/* A cursor that moves down to the end follows new rows. */
 		p->follow = MOTIONS[i].steps > 0 &&
 			(p->top > end.top || (p->top == end.top && p->piece >= end.piece));
 		settle(p, rows, columns);

@@ -22,7 +22,7 @@
 struct page {
 	const struct lines *parts[PAGE_PARTS]; /* borrowed; NULL: none */
 	size_t top, piece; /* the first line that is shown, and how many rows of it are above */
-	int left;          /* columns that are out of sight, where lines are not broken */
+	int left;          /* columns scrolled out at the left, where lines are not broken */
 	bool cut;          /* lines are cut at the edge in place of being broken */
 	bool follow;       /* stays at the end */
 	bool saw_end;      /* by the last page_draw the last row was shown, now or before */
@@ -34,7 +34,7 @@ const struct line *page_line(const struct page *p, size_t line);
 /* Draws `rows` rows from `row` on. found: a text to show up, or "". */
 void page_draw(struct page *p, struct cells *c, int row, int rows, const char *found);
 
-/* Moves as an action says; false when it is none of a page's. rows and columns as drawn. */
+/* Moves by an action; false when the action does not move a page. rows and columns as drawn. */
 bool page_move(struct page *p, enum action action, int rows, int columns);
 
 /*
@@ -49,11 +49,11 @@ void page_go(struct page *p, size_t line);
 /* Writes all lines, one a line; pieces of a long line are joined again. */
 void page_write(const struct page *p, struct buffer *out);
 
-/* A cursor in rows that come and go. Pure numbers: what the rows are is the view's business. */
+/* A cursor in a list that grows and shrinks: numbers of rows alone, their texts are the view's. */
 
 struct list {
 	size_t cursor, top;
-	bool follow; /* the cursor stays on the last row, whatever comes */
+	bool follow; /* the cursor stays on the last row */
 };
 
 /* Brings cursor and top into `count` rows of which `height` are shown. */

@@ -60,7 +60,7 @@ static void take_back(struct prompt *p, bool word)
 	p->text[p->length] = '\0';
 }
 
-/* What a terminal pastes may hold anything; only what may be shown is taken. */
+/* Pasted text may hold anything; only visible characters are taken. */
 static void put_in(struct prompt *p, uint32_t key)
 {
 	char bytes[4];
@@ -115,7 +115,7 @@ void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_m
 		p->typed(c, p->text);
 }
 
-#define TYPED_LEAST 8 /* columns of what is typed that must be seen */
+#define TYPED_LEAST 8 /* columns of the typed text that must be visible */
 
 /* Label and text as one, without the first bytes of the text. */
 static void compose(const struct prompt *p, size_t without, struct buffer *out)
@@ -156,7 +156,7 @@ void prompt_draw(const struct prompt *p, struct cells *c, int row, int rows, int
 	size_t without = 0, label = strlen(p->label);
 	int used = 0, width = c->columns - 1;
 
-	/* The end of a long text is what is being typed. */
+	/* A long text shows its end, where the cursor is. */
 	while (without < p->length && rows_without(p, without, c->columns) > rows)
 		for (without++;
 			without < p->length && ((unsigned char)p->text[without] & 0xc0) == 0x80;)

@@ -41,12 +41,12 @@ struct prompt {
 	prompt_done *dropped; /* or NULL: it was left with Esc, or answered with no */
 };
 
-/* Opens it. The label must be visible text; initial is what stands there to be changed. */
+/* Opens it. The label must be visible text; initial is the text to be edited. */
 void prompt_ask(struct prompt *p, const char *label, const char *initial, prompt_done *done,
 	prompt_typed *typed, prompt_done *dropped);
 
 /*
- * A question. pause_ms: how long keys are ignored. The caller throws away what the terminal holds.
+ * A question. pause_ms: how long keys are ignored. The caller discards keys typed before.
  */
 void prompt_question(struct prompt *p, const char *label, int64_t ready_at_ms, prompt_done *done,
 	prompt_done *dropped);
@@ -57,7 +57,7 @@ void prompt_key(struct prompt *p, struct console *c, uint32_t key, int64_t now_m
 /* The rows that it takes on a screen of so many columns. */
 int prompt_rows(const struct prompt *p, int columns);
 
-/* Whether its label, and at least the last of what is typed, has room in so many rows. */
+/* Whether the label, and the end of the typed text, fit into so many rows. */
 bool prompt_fits(const struct prompt *p, int rows, int columns);
 
 /*

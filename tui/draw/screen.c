@@ -34,7 +34,7 @@ static struct {
 	FILE *tty; /* where keys come from, when that is not standard input */
 	int fd;
 	int idle_reads;
-	struct cells shown; /* what the terminal has */
+	struct cells shown; /* the picture on the terminal */
 	enum theme theme;
 } S = { .fd = -1, .shown = CELLS_INIT };
 
@@ -151,8 +151,8 @@ static void set_modes(void)
 }
 
 /*
- * LINES and COLUMNS stand above what the terminal itself says; a size that no terminal has is not
- * taken.
+ * ncurses prefers LINES and COLUMNS to the size that the terminal reports; sizes that no terminal
+ * has are removed from the environment.
  */
 static void check_size_of_environment(void)
 {
@@ -298,8 +298,7 @@ bool screen_key(uint32_t *key, bool *gone)
 			return true;
 	}
 	/*
-	 * Ready to be read, again and again, and nothing there: that is how the end of a terminal
-	 * looks.
+	 * poll(2) reports input again and again, read(2) finds none: the terminal has hung up.
 	 */
 	if (poll(&tty, 1, 0) > 0 &&
 		((tty.revents & (POLLHUP | POLLERR | POLLNVAL)) || ++S.idle_reads > 20))

@@ -4,8 +4,8 @@
  *
  * From screen_open to screen_close the terminal is in raw mode on its alternate screen, and
  * standard error goes to a memory file, whose text is shown (made visible) after the end. Whatever
- * ends the process puts the terminal back: a return, a signal that the loop reads, or a crash, whose
- * handler only writes prepared bytes and sets the saved mode. SIGKILL alone leaves it as it is.
+ * ends the process puts the terminal back: a return, a signal that the loop reads, or a crash,
+ * whose handler only writes prepared bytes and sets the saved mode. SIGKILL alone leaves it as is.
  */
 #ifndef CORDON_TUI_DRAW_SCREEN_H
 #define CORDON_TUI_DRAW_SCREEN_H
@@ -27,7 +27,7 @@ bool screen_is_possible(void);
 /* Returns 0, or -1 with an error when the terminal's kind is not known. One at a time. */
 int screen_open(enum theme theme, struct error *err);
 
-/* hurry: a signal asks for the end, and a terminal that takes nothing is given up. */
+/* hurry: a signal ends the console; do not wait for a terminal that takes no output. */
 void screen_close(bool hurry);
 
 /* What to poll(2) for keys. */
@@ -38,21 +38,21 @@ int screen_fd(void);
  */
 bool screen_key(uint32_t *key, bool *gone);
 
-/* Forgets what was typed and not read. */
+/* Discards typed keys that were not read. */
 void screen_forget_keys(void);
 
 /* The size as the terminal has it now; to be called after SIGWINCH and after a stop. */
 void screen_measure(int *rows, int *columns);
 
 /*
- * Shows a picture; what is the same as before is not sent again. The cursor is put at a place, or
+ * Shows a picture; sends only what differs from the one before. The cursor is put at a place, or
  * hidden (-1).
  */
 void screen_show(const struct cells *c, int cursor_row, int cursor_column);
 
 /*
- * Whether the terminal takes anything: else a picture waits until it does, and keys and the daemon
- * do not.
+ * Whether the terminal takes output: else the picture waits, but keys and the daemon are still
+ * served.
  */
 bool screen_takes(void);
 

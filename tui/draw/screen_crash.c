@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /*
- * The last four are blocked, and read from a descriptor, but for the time that a picture is sent.
+ * The last four are blocked and read from a signalfd(2), except while a picture is sent.
  */
 static const int FATAL[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTERM, SIGHUP,
 	SIGINT, SIGQUIT };

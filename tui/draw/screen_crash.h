@@ -11,8 +11,8 @@ void screen_crash_arm(void);
 void screen_crash_disarm(void);
 
 /*
- * What the handler does, but for the end. A handler may call it; where the terminal takes no bytes
- * it gets its mode back all the same.
+ * Restores the terminal, as the handler does. Async-signal-safe; a terminal that takes no output
+ * gets its mode back all the same.
  */
 void screen_crash_put_back(void);
 

@@ -23,7 +23,7 @@
 
 #define FIRST_CAPACITY (256u << 10)
 #define LONGEST_LINE (256u << 20)
-#define READ_MOST (256u << 10) /* of one step, so that keys are looked at in between */
+#define READ_MOST (256u << 10) /* bytes of one step, between which keys are handled */
 #define RETRY_FIRST_MS 100
 #define RETRY_MOST_MS 3000
 
@@ -44,7 +44,7 @@ static int connect_to(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	/* Of a local socket this does not wait; EAGAIN says that too many do. */
+	/* connect(2) on a local socket does not wait; EAGAIN: its backlog is full. */
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
 		return fd;
 	close(fd);
@@ -194,7 +194,7 @@ static void take_line(struct link *l, const char *text, size_t length)
 		l->malformed++;
 		return;
 	}
-	/* A long line is gone through once. */
+	/* One pass: a line may be long. */
 	for (size_t at = 0; json_next(json_slice(text, length), &at, &key, &value);)
 		for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
 			if (json_key_is(key, NAMES[i]))
@@ -305,7 +305,7 @@ bool link_step(struct link *l, int64_t now_ms)
 		changed = true;
 	}
 	gone = !write_some(l);
-	/* What is still to be read is read first: an answer may have come before the end. */
+	/* Read to the end first: an answer may have come before it. */
 	changed |= read_some(l, &gone);
 	if (l->end > l->start || changed)
 		l->retry_ms = RETRY_FIRST_MS;

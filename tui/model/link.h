@@ -23,15 +23,15 @@
 #define LINK_ABOUT_MAX 128
 
 /*
- * What came of a request. result and error: text NULL when there is none; both, when the connection
- * was lost. about: as it was given.
+ * The answer to a request. result or error has text NULL; both have when the connection was lost.
+ * about: as given to link_request.
  */
 typedef void link_answer(
 	void *owner, const char *about, struct json_slice result, struct json_slice error);
 
 struct link {
 	int fd;           /* -1: not connected */
-	const char *path; /* NULL: there is nothing to connect to again */
+	const char *path; /* NULL: never connects again */
 	void *owner;
 	void (*on_connected)(void *owner);
 	void (*on_event)(void *owner, struct json_slice event);
@@ -40,7 +40,7 @@ struct link {
 	struct buffer out;
 	size_t sent;
 	int64_t next_id, retry_ms, retry_at_ms;
-	uint64_t malformed; /* lines that were none of the protocol's */
+	uint64_t malformed; /* lines that are not of the protocol */
 	bool more;          /* there may be more to read at once */
 	struct link_request {
 		int64_t id; /* 0: free */
@@ -60,13 +60,12 @@ void link_adopt(struct link *l, int fd);
 void link_close(struct link *l);
 
 /*
- * What to wait for: poll(2) events of l->fd, and in how many milliseconds there is something to do
- * anyway (-1: never).
+ * The poll(2) events of l->fd, and the timeout in milliseconds (-1: none).
  */
 short link_wants(const struct link *l);
 int link_timeout(const struct link *l, int64_t now_ms);
 
-/* Does what can be done: connects again, writes, reads once. Returns whether anything changed. */
+/* Connects again, writes, reads once, without waiting. Returns whether anything changed. */
 bool link_step(struct link *l, int64_t now_ms);
 
 /*

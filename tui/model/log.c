@@ -22,7 +22,7 @@
 #define BYTES (24u << 20)
 #define ENTRIES (1u << 16)
 #define WINDOW_NS INT64_C(200000000) /* within which events are sorted by their time */
-#define WINDOW_EVENTS 256            /* and across how many: each one costs a move */
+#define WINDOW_EVENTS 256            /* and the most that one event moves */
 
 struct log {
 	uint64_t first, next, protect, unkept, total;
@@ -67,7 +67,7 @@ static bool forget_first(struct log *l)
 	return true;
 }
 
-/* Makes place for a line. Returns false when that would take something that is protected. */
+/* Makes room for a line. Returns false when only protected events could make it. */
 static bool make_room(struct log *l, uint32_t length)
 {
 	if (length > BYTES / 4)
@@ -205,7 +205,7 @@ struct json_slice log_event(const struct log *l, const struct log_entry *e)
 	return json_slice(l->bytes + e->offset, e->length);
 }
 
-/* What was turned away leaves a row that says so, in its place. */
+/* Adds one row for the events that found no room. */
 static void add_gap(struct log *l)
 {
 	char text[200];

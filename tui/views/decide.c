@@ -18,7 +18,7 @@
 #define PAUSE_MS 500
 #define HASH_TYPED 4
 #define AT_ONCE_MOST 50
-#define NAME_COLUMNS 32 /* of one among several */
+#define NAME_COLUMNS 32 /* of one name among several */
 #define USER_COLUMNS 16
 
 /* A question that is answered by typing c->decision.wanted. */
@@ -70,8 +70,7 @@ static bool keep_marked(struct console *c)
 }
 
 /*
- * All of them, each distinct: names lose their middle before they lose their ends, and the hash
- * says the rest.
+ * Lists the names of all; long ones are cut in the middle, and the hash tells them apart.
  */
 static void name_them(const struct console *c, struct buffer *out)
 {
@@ -87,8 +86,8 @@ static void name_them(const struct console *c, struct buffer *out)
 }
 
 /*
- * Asks about those that were kept: before, their names, after. Not when that does not fit on the
- * screen, since what is not seen is not decided on.
+ * Asks about the kept versions: the text before, their names, the text after. Asks nothing when
+ * these do not fit on the screen: a decision needs its whole question in view.
  */
 static void ask_about_all(
 	struct console *c, const char *before, const char *after, prompt_done *done)

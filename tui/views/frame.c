@@ -18,7 +18,7 @@
 #define TOO_LONG \
 	"What is asked does not fit on this screen. Make it larger, or leave the question with " \
 	"Esc."
-#define VIEW_LEAST 3 /* rows; what is asked and said has all the others but for the title */
+#define VIEW_LEAST 3 /* rows; prompt and message may take all others but the title */
 
 static int rows_of_prompt(const struct console *c)
 {
@@ -77,7 +77,7 @@ static void draw_title(struct console *c)
 		column += cells_text(
 			&c->cells, 0, column, c->cells.columns - column, STYLE_TITLE, text);
 	}
-	/* How many there are in all is what a narrow title does without. */
+	/* A narrow title leaves the totals out. */
 	for (int all = 1; all >= 0; all--) {
 		snprintf(right, sizeof right, "%s%zu live%s%s ", c->lost ? "NO DAEMON  " : "", live,
 			wait, all ? runs : "");
@@ -114,7 +114,7 @@ static void draw_status(struct console *c)
 			c->frozen ? STYLE_WARN : STYLE_FAINT, right.data, right.length, 0);
 	room = c->cells.columns - width - 3;
 	if (c->message[0] && cells_width(c->message, strlen(c->message)) > room) {
-		/* What is said matters more than where one stands. */
+		/* The message matters more than the place in the view. */
 		for (int i = 0; i < c->cells.columns; i++)
 			c->cells.at[row * c->cells.columns + i] =
 				(struct cell){ { ' ', 0 }, STYLE_PLAIN };

@@ -53,7 +53,7 @@ static bool has_record(const struct run *run)
 	return !json_is_null(record_of(run));
 }
 
-/* What holds it, in short: of the record, or of the newest event that says it. */
+/* The confinement in short: from the record, or from the newest event that has it. */
 static void add_confinement(struct lines *out, const struct run *run)
 {
 	static const struct {
@@ -126,7 +126,7 @@ static void add_facts(struct lines *out, const struct run *run)
 	lines_print(out, STYLE_PLAIN, "events    %" PRIu64, run->events);
 }
 
-/* What held it stands first, under a heading of its own. */
+/* The confinement stands first, under a heading of its own. */
 static void add_record(struct lines *out, const struct run *run)
 {
 	struct json_slice record = record_of(run);
@@ -221,7 +221,7 @@ static struct run *chosen(struct console *c)
 	return run;
 }
 
-/* The parts that are not lines, as they are to be shown until they are taken again. */
+/* Copies title and plots, which are no lines, so that a frozen picture keeps them. */
 static void take(struct console *c, const struct run *run)
 {
 	char use[FORMAT_MAX], top[FORMAT_MAX];

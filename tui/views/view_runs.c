@@ -163,7 +163,7 @@ static void fill(struct table_row *row, const struct run *run)
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (COLUMNS[i].text)
 			COLUMNS[i].text(run, row->text.cells[i]);
-	/* Of a script's path, its end says most. */
+	/* The end of a script's path tells most. */
 	if (strcmp(run->program, "script") == 0 && slash && slash[1] &&
 		strncmp(label, run->name, strlen(run->name)) == 0)
 		label += slash + 1 - run->name;
@@ -305,7 +305,7 @@ bool view_runs_sort(struct console *c, const char *name)
 	return false;
 }
 
-/* The row as it was drawn last, whatever came since. */
+/* The row as it was drawn last. */
 static struct run *at_cursor(struct console *c)
 {
 	if (!c->table.cursor_id[0]) {

@@ -194,7 +194,7 @@ static void add_runs(struct lines *out, struct json_slice shown)
 	}
 }
 
-/* The source, when it is another than the one that the lines are of. */
+/* Makes the source lines anew when the version has changed. */
 static void make_source(struct console *c, const struct tool *t, struct json_slice shown)
 {
 	struct buffer text = BUFFER_INIT;
@@ -283,7 +283,7 @@ static bool act(struct console *c, enum action action, int rows)
 {
 	switch (action) {
 	case ACTION_APPROVE:
-		/* What is shown must be what is meant. */
+		/* The decision must be about the version on the screen. */
 		if (strcmp(c->tool.source_of, c->tool.item.key) == 0)
 			decide_approve(c, &c->tool.item);
 		return true;

@@ -70,7 +70,7 @@ static void text_read(struct console *c, const struct tool *t, char *out, size_t
 	snprintf(out, size, "%s", tools_is_read(&c->tools, t->key) ? "yes" : "");
 }
 
-/* Whole minutes, hours or days: it is drawn when something happens, not when time passes. */
+/* Whole minutes, hours or days, since no timer redraws it. */
 static void text_age(struct console *c, const struct tool *t, char *out, size_t size)
 {
 	int64_t minutes = (console_wall_ns(c) - t->due_ns) / 60000000000;
@@ -115,7 +115,7 @@ static const struct tool_list *list_of(struct console *c)
 	return console_base(c) == VIEW_TOOLS ? &c->tools.current : &c->tools.pending;
 }
 
-/* What is said below the list takes rows of it. */
+/* The notice below the list takes rows of it. */
 static int notice_rows(struct console *c, int rows)
 {
 	const char *notice = list_of(c)->notice;
