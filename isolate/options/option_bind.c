@@ -111,7 +111,7 @@ static bool is_taken(const char *target)
 int option_apply_bind(struct options *o, const struct option_row *row, const char *source,
 	const char *target, struct error *err)
 {
-	_cleanup_free_ char *inside = NULL, *outside = NULL;
+	_cleanup_free_ char *inside = NULL;
 	struct bind *grown;
 
 	if (source[0] == '\0')
@@ -144,14 +144,16 @@ int option_apply_bind(struct options *o, const struct option_row *row, const cha
 			"the place inside, %.200s, is one that every sandbox has for itself; name "
 			"another with SRC:DST",
 			inside);
-	outside = strdup(source);
-	grown = outside ? realloc(o->ro, (o->ro_count + 1) * sizeof *grown) : NULL;
+	grown = realloc(o->ro, (o->ro_count + 1) * sizeof *grown);
 	if (!grown)
 		return option_no_memory(err);
 	o->ro = grown;
-	o->ro[o->ro_count++] = (struct bind){ .source = steal_pointer(outside),
-		.target = steal_pointer(inside),
-		.scratch = row->kind == OPTION_SCRATCH };
+	grown += o->ro_count;
+	*grown = (struct bind){ .source = strdup(source), .scratch = row->kind == OPTION_SCRATCH };
+	if (!grown->source)
+		return option_no_memory(err);
+	grown->target = steal_pointer(inside);
+	o->ro_count++;
 	return 0;
 }
 
