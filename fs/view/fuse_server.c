@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of the view server. See fuse_server.h. */
+/* The loop of the view server. See view.h. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfer. See transfer.h. Versions come in by the same function as every other, so nothing can be
+ * Transfer. See tool_show.h. Versions come in by the same function as every other, so nothing can be
  * in a library that could not have been spawned.
  */
 #ifdef HAVE_CONFIG_H
