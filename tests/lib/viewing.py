@@ -90,3 +90,12 @@ def events_of(*arguments, **more):
     file = os.path.join(leaks.scratch(), "events.ndjson")
     result = sandbox.run("run", "--json", "--events", file, *arguments, **more)
     return result, [sandbox.strict_json(line) for line in open(file, encoding="utf-8").read().splitlines()]
+
+
+def nobody_waits():
+    for pid in leaks.descendants():
+        try:
+            text = open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        tap.ok(text != "D", "process %d is in state D" % pid)
